@@ -1,0 +1,104 @@
+"""Safe writing: a file or a folder appears whole or not at all, and nothing is overwritten unasked."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bayesbt.errors import InputError
+
+
+@contextmanager
+def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; rename it to ``path`` when the block ends well.
+
+    The temporary name ends with the name of ``path``, so that its suffix still tells the format. Missing
+    parent folders are made. What is no regular file (a pipe, ``/dev/null``) is written directly.
+
+    Raises
+    ------
+    InputError
+        Where ``path`` exists and ``force`` is false, or where it cannot be written.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; give the path of a file.")
+    _require_free(target, force)
+    target = _writable_target(target)
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    try:
+        yield temporary
+        if not temporary.exists():
+            raise InputError(f"{target}: nothing was written.")
+        _require_free(target, force)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path, force: bool = False) -> Iterator[Path]:
+    """Give an empty temporary folder beside ``path``; rename it to ``path`` when the block ends well.
+
+    With ``force`` an existing folder is replaced as a whole.
+
+    Raises
+    ------
+    InputError
+        Where ``path`` exists (an empty folder apart) and ``force`` is false, or is a file.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{target}: is a file; give the path of a folder.")
+    if target.is_dir() and any(target.iterdir()):
+        _require_free(target, force)
+    target = _writable_target(target)
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    replaced = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        if target.exists():
+            os.replace(target, replaced)
+        os.replace(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if replaced.exists() and not target.exists():
+            os.replace(replaced, target)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
+    """Write UTF-8 text as it is, atomically."""
+    return write_bytes(path, text.encode("utf-8"), force=force)
+
+
+def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> Path:
+    """Write bytes atomically."""
+    with atomic_path(path, force) as temporary:
+        temporary.write_bytes(content)
+    return Path(path)
+
+
+def _require_free(target: Path, force: bool) -> None:
+    if target.exists() and not force:
+        raise InputError(f"{target}: exists already. Give another name, or --force to overwrite it.")
+
+
+def _writable_target(target: Path) -> Path:
+    """Follow a symbolic link, and make the parent folder."""
+    target = target.resolve() if target.is_symlink() else target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{target}: its folder cannot be made: {error.strerror}.") from error
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{target}: the folder {target.parent} cannot be written to.")
+    return target

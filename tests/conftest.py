@@ -1,0 +1,35 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Callable[..., Path]:
+    """Give the path of a file of the reference material, which lies beside the repository.
+
+    ``shared("reference", "pudding.csv")``. Without the material the test is skipped, except where the
+    environment says ``CI=true``: there a missing file is a failure, so that a green run has tested it.
+    """
+    root = Path(os.environ.get("BAYESBT_SHARED") or REPOSITORY.parent / "shared")
+
+    def locate(*parts: str) -> Path:
+        path = root.joinpath(*parts)
+        if path.exists():
+            return path
+        reason = (
+            f"reference material {'/'.join(parts)} not found: "
+            "set BAYESBT_SHARED to its folder, or put it beside the repository as shared/"
+        )
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    return locate
