@@ -1,0 +1,1 @@
+"""How well rankings and labels agree with a reference."""

@@ -1,0 +1,79 @@
+"""Whether a fit can be trusted: computed once, carried into every output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesbt.infer.results import Draws, EngineResult
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 400
+E_BFMI_LIMIT = 0.3
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Convergence of a sampler (None where the engine does not sample) and messages for the reader."""
+
+    ok: bool
+    rhat_max: float | None
+    ess_bulk_min: float | None
+    ess_tail_min: float | None
+    divergences: int | None
+    e_bfmi_min: float | None
+    messages: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As in fit.json."""
+        return asdict(self) | {"messages": list(self.messages)}
+
+
+def diagnose(result: EngineResult, engine: str, messages: Sequence[str]) -> Diagnostics:
+    """Judge the draws of a sampler against the limits; other engines have nothing to converge."""
+    messages = (*messages, *result.messages)
+    if result.draws is None or not result.draws.sample_stats:
+        return Diagnostics(True, None, None, None, None, None, messages)
+    from bayesbt.infer.container import convergence, e_bfmi
+
+    rhat, bulk, tail = convergence(_stacked(result.draws))
+    stats = result.draws.sample_stats
+    divergences = int(stats["diverging"].sum())
+    bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
+    values = (float(rhat.max()), float(bulk.min()), float(tail.min()))
+    poor = _poor(values, divergences, bfmi, engine)
+    return Diagnostics(not poor, *values, divergences, bfmi, (*poor, *messages))
+
+
+def _stacked(draws: Draws) -> np.ndarray[Any, np.dtype[np.float64]]:
+    columns = [draws.strength, *(scalar[..., None] for scalar in draws.scalars.values())]
+    stacked = np.concatenate(columns, axis=-1)
+    return stacked[..., np.ptp(stacked, axis=(0, 1)) > 0]  # an item alone in its component is always 0
+
+
+def _poor(values: tuple[float, float, float], divergences: int, bfmi: float, engine: str) -> list[str]:
+    rhat, bulk, tail = values
+    messages = []
+    if not rhat < RHAT_LIMIT:
+        messages.append(
+            f"The chains disagree: largest R-hat {rhat:.3f} (limit {RHAT_LIMIT}). "
+            "Do not use these numbers; raise --tune and --draws."
+        )
+    if not min(bulk, tail) >= ESS_LIMIT:
+        messages.append(
+            f"Too few effective draws: bulk {bulk:.0f}, tail {tail:.0f} at the worst "
+            f"(limit {ESS_LIMIT}). Raise --draws."
+        )
+    if divergences:
+        messages.append(
+            f"{divergences} divergent transitions: the posterior may be explored badly. "
+            "Raise --target-accept (0.95)."
+        )
+    if not bfmi > E_BFMI_LIMIT:
+        messages.append(
+            f"E-BFMI {bfmi:.2f} (limit {E_BFMI_LIMIT}): raise --tune, or fix strength_sd by --prior."
+        )
+    return messages

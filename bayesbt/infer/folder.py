@@ -1,0 +1,155 @@
+"""The fit folder: spec.toml, counts.parquet, posterior.nc, ranking.csv, fit.json, provenance.json."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesbt.counts import Counts
+from bayesbt.errors import InputError
+from bayesbt.infer import container
+from bayesbt.infer.diagnostics import Diagnostics
+from bayesbt.infer.fit import Fit
+from bayesbt.infer.results import SCALARS, Draws, EngineResult, Estimate, Options
+from bayesbt.spec import ModelSpec
+
+FILES = ("spec.toml", "counts.parquet", "posterior.nc", "ranking.csv", "fit.json", "provenance.json")
+
+
+def save_fit(fit: Fit, folder: Path, *, force: bool = False) -> Path:
+    """Write every file into a temporary folder beside, then rename it: the folder is whole or not there."""
+    if folder.exists() and not force:
+        raise InputError(f"{folder} exists; nothing is overwritten without --force.")
+    if folder.exists() and not is_fit_folder(folder) and any(folder.iterdir()):
+        raise InputError(f"{folder} is not a fit folder (no fit.json); --force replaces only fit folders.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        temporary.chmod(0o755)
+        _write(fit, temporary)
+        if folder.exists():
+            shutil.rmtree(folder)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def is_fit_folder(folder: Path) -> bool:
+    """Whether a folder was written by :func:`save_fit`."""
+    return (folder / "fit.json").is_file()
+
+
+def _write(fit: Fit, folder: Path) -> None:
+    (folder / "spec.toml").write_text(fit.spec.to_toml(), encoding="utf-8")
+    fit.counts.to_frame().to_parquet(folder / "counts.parquet", index=False)
+    container.write(fit.idata, folder / "posterior.nc")
+    fit.ranking().to_csv(folder / "ranking.csv", index=False)
+    _dump(folder / "fit.json", fit.summary())
+    _dump(
+        folder / "provenance.json",
+        fit.provenance | {"engine": fit.engine, "options": asdict(fit.options)} | _state(fit),
+    )
+
+
+def _dump(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(
+        json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+
+
+def _state(fit: Fit) -> dict[str, Any]:
+    """Collect what :func:`load` needs beyond the public files."""
+    counts = fit.counts
+    estimates = {
+        name: [e.value, None if np.isnan(e.error) else e.error, e.scale]
+        for name, e in fit.result.scalars.items()
+    }
+    return {
+        "state": {
+            "items": list(counts.items),
+            "topics": None if counts.topics is None else list(counts.topics),
+            "messages": list(counts.messages),
+            "unscored": counts.unscored,
+            "scalars": estimates,
+            "bayesian": fit.result.bayesian,
+            "loglik": fit.result.loglik,
+        }
+    }
+
+
+def load(folder: str | Path) -> Fit:
+    """Read a fit folder back; the numbers are those that were saved."""
+    folder = Path(folder)
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise InputError(
+            f"{folder}: not a fit folder (missing {', '.join(missing)}). Make one with `bayesbt fit ... -o`."
+        )
+    facts = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    summary = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    state = facts.pop("state")
+    counts = _counts(pd.read_parquet(folder / "counts.parquet"), state)
+    stored = container.read(folder / "posterior.nc")
+    diagnostics = summary["diagnostics"] | {"messages": tuple(summary["diagnostics"]["messages"])}
+    options = Options(**facts.pop("options"))
+    return Fit(
+        ModelSpec.read(folder / "spec.toml"),
+        counts,
+        facts.pop("engine"),
+        options,
+        _result(stored, state),
+        Diagnostics(**diagnostics),
+        facts,
+    )
+
+
+def _counts(frame: pd.DataFrame, state: dict[str, Any]) -> Counts:
+    items = pd.Index(state["items"], dtype=object)
+    a, b = (items.get_indexer(frame[side].astype(object)).astype(np.int64) for side in ("item_a", "item_b"))
+    columns = {name: frame[name].to_numpy(dtype=float) for name in ("wins_a", "ties", "wins_b")}
+    topics = None if state["topics"] is None else tuple(state["topics"])
+    return Counts(
+        tuple(items),
+        a,
+        b,
+        **columns,
+        topics=topics,
+        unscored=state["unscored"],
+        messages=tuple(state["messages"]),
+    )
+
+
+def _result(stored: Any, state: dict[str, Any]) -> EngineResult:
+    constant = container.group(stored, "constant_data")
+    posterior, stats = container.group(stored, "posterior"), container.group(stored, "sample_stats")
+    estimates = {
+        name: Estimate(v, np.nan if e is None else e, scale)
+        for name, (v, e, scale) in state["scalars"].items()
+    }
+    return EngineResult(
+        bayesian=state["bayesian"],
+        draws=None if posterior is None else _draws(posterior, stats),
+        strength=_values(constant, "strength_estimate"),
+        covariance=_values(constant, "strength_covariance"),
+        scalars=estimates,
+        loglik=state["loglik"],
+    )
+
+
+def _values(data: xr.Dataset | None, name: str) -> Any:
+    return None if data is None or name not in data else data[name].to_numpy()
+
+
+def _draws(posterior: xr.Dataset, stats: xr.Dataset | None) -> Draws:
+    scalars = {name: posterior[name].to_numpy() for name in SCALARS if name in posterior}
+    sample_stats = {} if stats is None else {str(name): values.to_numpy() for name, values in stats.items()}
+    return Draws(posterior["strength"].to_numpy(), scalars, sample_stats)

@@ -1,0 +1,175 @@
+"""The groups of posterior.nc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from bayesbt.infer import container
+from bayesbt.infer.model import Cells, linear_predictor
+from bayesbt.infer.results import Draws, centre
+
+if TYPE_CHECKING:
+    from bayesbt.infer.fit import Fit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+OUTCOME_COUNTS = ("wins_a", "ties", "wins_b")
+
+LOG_LIKELIHOOD_VALUES = 2**24  # at most this many numbers; draws are thinned to fit, and their indices kept
+PREDICTIVE_DRAWS = 200
+PRIOR_DRAWS = 1000
+
+
+def container_of(fit: Fit) -> Any:
+    """Every group that the fit can give; engines without draws give observed and constant data only."""
+    groups = {"observed_data": _observed(fit), "constant_data": _constant(fit)}
+    draws = fit.result.draws
+    if draws is not None:
+        groups["posterior"] = _draws_dataset(fit, draws)
+        groups["log_likelihood"] = _log_likelihood(fit, draws)
+        groups["posterior_predictive"] = _posterior_predictive(fit, draws)
+        if draws.sample_stats:
+            stats = {name: (("chain", "draw"), values) for name, values in draws.sample_stats.items()}
+            groups["sample_stats"] = xr.Dataset(stats, coords=_indices(draws))
+        if fit.result.bayesian:
+            groups["prior"] = _prior(fit)
+    return container.build(groups)
+
+
+def _indices(draws: Draws) -> dict[str, Ints]:
+    chains, size = draws.strength.shape[:2]
+    return {"chain": np.arange(chains), "draw": np.arange(size)}
+
+
+def _items(fit: Fit) -> NDArray[np.str_]:
+    return np.asarray(fit.items, dtype=str)
+
+
+def _draws_dataset(fit: Fit, draws: Draws) -> xr.Dataset:
+    variables: dict[str, Any] = {"strength": (("chain", "draw", "item"), draws.strength)}
+    variables |= {name: (("chain", "draw"), values) for name, values in draws.scalars.items()}
+    attributes = {
+        "strength": "log-odds, centred to sum to zero within each component",
+        "draws_are": "posterior"
+        if fit.result.bayesian
+        else "asymptotic normal distribution of the estimator",
+    }
+    return xr.Dataset(variables, coords=_indices(draws) | {"item": _items(fit)}, attrs=attributes)
+
+
+def _observed(fit: Fit) -> xr.Dataset:
+    counts, labels = fit.counts, _items(fit)
+    variables = {name: ("cell", getattr(counts, name)) for name in OUTCOME_COUNTS}
+    coords = {"item_a": ("cell", labels[counts.a]), "item_b": ("cell", labels[counts.b])}
+    return xr.Dataset(variables, coords=coords | {"cell": np.arange(len(counts.a))})
+
+
+def _constant(fit: Fit) -> xr.Dataset:
+    result = fit.result
+    variables: dict[str, Any] = {"component": ("item", fit.component)}
+    if result.strength is not None:
+        variables["strength_estimate"] = ("item", result.strength)
+    if result.covariance is not None:
+        variables["strength_covariance"] = (("item", "other_item"), result.covariance)
+    return xr.Dataset(variables, coords={"item": _items(fit), "other_item": _items(fit)})
+
+
+def scalars_of_draws(fit: Fit, scalars: dict[str, Floats], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """(order, u = logit(t)) of each draw; fixed and absent ones as constants."""
+    priors = fit.spec.priors
+    order = priors.order.fixed if fit.spec.has_order and priors.order.fixed is not None else 0.0
+    tie = priors.tie.fixed if priors.tie.fixed is not None else 0.5
+    return scalars.get("order", np.full(shape, order)), logit(scalars.get("tie", np.full(shape, tie)))
+
+
+def _log_probabilities(fit: Fit, draws: Draws, cells: Cells, kept: Ints) -> Iterator[tuple[int, int, Floats]]:
+    """Yield (chain, position in ``kept``, (3, C) log-probabilities of a, tie, b) of the kept draws."""
+    order, tie_logit = scalars_of_draws(fit, draws.scalars, draws.strength.shape[:2])
+    for chain in range(draws.strength.shape[0]):
+        for k, draw in enumerate(kept):
+            delta = linear_predictor(draws.strength[chain, draw], order[chain, draw], cells)
+            parts = fit.spec.tie_model.log_probabilities(np, delta, tie_logit[chain, draw])
+            yield chain, k, np.stack([np.broadcast_to(part, delta.shape) for part in parts])
+
+
+def _log_likelihood(fit: Fit, draws: Draws) -> xr.Dataset:
+    """Log-probability of one judgment of each observed kind (cell and outcome), with its multiplicity."""
+    cells = Cells.of(fit.counts, fit.spec.tie_model)
+    observed = np.stack([cells.wins_a, cells.ties, cells.wins_b])
+    kind, cell = np.nonzero(observed)
+    chains, size = draws.strength.shape[:2]
+    kept = _thin(size, LOG_LIKELIHOOD_VALUES // max(1, chains * len(kind)))
+    values = np.empty((chains, len(kept), len(kind)), dtype=np.float32)
+    for chain, k, log_p in _log_probabilities(fit, draws, cells, kept):
+        values[chain, k] = log_p[kind, cell]
+    labels = _items(fit)
+    coords = {
+        "chain": np.arange(chains),
+        "draw": kept,
+        "observation": np.arange(len(kind)),
+        "item_a": ("observation", labels[cells.a[cell]]),
+        "item_b": ("observation", labels[cells.b[cell]]),
+        "outcome": ("observation", np.array(["a", "tie", "b"])[kind]),
+        "count": ("observation", observed[kind, cell]),
+    }
+    return xr.Dataset({"judgment": (("chain", "draw", "observation"), values)}, coords)
+
+
+def _posterior_predictive(fit: Fit, draws: Draws) -> xr.Dataset:
+    """Replicated counts of each cell; models without a P(tie) replicate their wins only."""
+    model = fit.spec.tie_model
+    cells = Cells.of(fit.counts, model)
+    chains, size = draws.strength.shape[:2]
+    kept = _thin(size, PREDICTIVE_DRAWS // chains)
+    total = np.rint(cells.wins_a + cells.ties + cells.wins_b).astype(np.int64)
+    possible = np.array([[1.0], [float(model.has_tie_parameter)], [1.0]])
+    counts = np.zeros((3, chains, len(kept), len(total)), dtype=np.int64)
+    rng = np.random.default_rng(fit.options.seed)
+    for chain, k, log_p in _log_probabilities(fit, draws, cells, kept):
+        p = np.exp(log_p) * possible
+        counts[:, chain, k] = rng.multinomial(total, (p / p.sum(axis=0)).T).T
+    variables = {name: (("chain", "draw", "cell"), counts[k]) for k, name in enumerate(OUTCOME_COUNTS)}
+    labels = _items(fit)
+    coords = {"item_a": ("cell", labels[cells.a]), "item_b": ("cell", labels[cells.b])}
+    return xr.Dataset(variables, coords | {"chain": np.arange(chains), "draw": kept})
+
+
+def _thin(size: int, most: int) -> Ints:
+    """At most ``most`` (and at least one) of the indices 0 to size - 1, evenly spaced."""
+    most = max(1, min(size, most))
+    return np.unique(np.linspace(0, size - 1, most).astype(np.int64))
+
+
+def _prior(fit: Fit) -> xr.Dataset:
+    """Draws from the priors; strengths are centred within their component like the posterior's."""
+    rng = np.random.default_rng(fit.options.seed)
+    priors, spec = fit.spec.priors, fit.spec
+    sd = priors.strength_sd.sample(rng, PRIOR_DRAWS)
+    strength = rng.standard_normal((PRIOR_DRAWS, fit.counts.n_items)) * sd[:, None]
+    variables: dict[str, Any] = {
+        "strength": (("chain", "draw", "item"), centre(strength, fit.component)[None]),
+        "strength_sd": (("chain", "draw"), sd[None]),
+    }
+    if spec.has_order:
+        variables["order"] = (("chain", "draw"), priors.order.sample(rng, PRIOR_DRAWS)[None])
+    if spec.tie_model.has_tie_parameter:
+        variables["tie"] = (("chain", "draw"), _prior_tie(fit, rng)[None])
+    coords = {"chain": [0], "draw": np.arange(PRIOR_DRAWS), "item": _items(fit)}
+    return xr.Dataset(variables, coords=coords)
+
+
+def _prior_tie(fit: Fit, rng: np.random.Generator) -> Floats:
+    """Draws of t; a LogNormal prior is on the textbook parameter, from which t follows."""
+    prior = fit.spec.priors.tie
+    values = prior.sample(rng, PRIOR_DRAWS)
+    if prior.family != "LogNormal":
+        return values
+    odds = np.expm1(values) / 2 if fit.spec.ties == "rao-kupper" else values / 2
+    return np.asarray(odds / (1 + odds))
