@@ -7,6 +7,7 @@ asks for four host devices so that four chains can run side by side on a CPU.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +132,7 @@ def fit_numpyro(counts: Counts, spec: ModelSpec, options: Options) -> EngineResu
         num_samples=options.draws,
         num_chains=options.chains,
         chain_method="parallel" if parallel else "vectorized",
-        progress_bar=options.progress,
+        progress_bar=options.progress and sys.stderr.isatty(),
     )
     mcmc.run(
         jax.random.key(options.seed),

@@ -35,7 +35,7 @@ class Options:
     reference : str or None
         Give strengths and errors relative to this item, not centred.
     progress : bool
-        A progress bar on standard error.
+        A progress bar on standard error, where that is a terminal.
     """
 
     draws: int = 1000

@@ -1,0 +1,1 @@
+"""Reports and figures: what a posterior says, in words, tables and pictures."""
