@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesbt import graph
-from bayesbt.errors import EmptyInputError, InputError
+from bayesbt.errors import EmptyInputError, InputError, rows_phrase
 from bayesbt.tables import Items, Judgments
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,12 @@ class Counts:
         Judgments without an outcome: counted, never in the likelihood.
     messages : tuple of str
         What a reader of any output must know about how the counts came about.
+    judge, dimension : (C,) int arrays
+        Index into ``judges`` and ``dimensions``; all zero where judges are pooled, or with one dimension.
+    covariates : (I, K) float array
+        Standardised item covariates, see :mod:`bayesbt.covariates`.
+    judges, dimensions : tuple of str
+        The labels; one empty label where judges are pooled or no dimension is named.
     """
 
     items: tuple[str, ...]
@@ -47,6 +53,17 @@ class Counts:
     topics: tuple[str, ...] | None = None
     unscored: float = 0.0
     messages: tuple[str, ...] = ()
+    judge: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    dimension: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    judges: tuple[str, ...] = ("",)
+    dimensions: tuple[str, ...] = ("",)
+    covariates: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        """One judge and one dimension where none is given."""
+        for name in ("judge", "dimension"):
+            if len(getattr(self, name)) != len(self.a):
+                object.__setattr__(self, name, np.zeros(len(self.a), dtype=np.int64))
 
     @property
     def n_items(self) -> int:
@@ -76,10 +93,21 @@ class Counts:
         return np.asarray(total, dtype=float)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a cell, with labels."""
+        """One row a cell, with labels; judge and dimension only where there are several."""
         labels = np.asarray(self.items, dtype=object)
         columns = {"item_a": labels[self.a], "item_b": labels[self.b]}
+        for name, known in (("judge", self.judges), ("dimension", self.dimensions)):
+            if len(known) > 1:
+                columns[name] = np.asarray(known, dtype=object)[getattr(self, name)]
         return pd.DataFrame(columns | {"wins_a": self.wins_a, "ties": self.ties, "wins_b": self.wins_b})
+
+    def of_dimension(self, which: int) -> Counts:
+        """Keep the cells of one dimension, and all items."""
+        kept = self.dimension == which
+        arrays = {name: getattr(self, name)[kept] for name in ("a", "b", "wins_a", "ties", "wins_b", "judge")}
+        return replace(
+            self, **arrays, dimension=np.zeros(0, dtype=np.int64), dimensions=(self.dimensions[which],)
+        )
 
 
 def count_judgments(
@@ -89,6 +117,9 @@ def count_judgments(
     dimension: str | None = None,
     judge: str | None = None,
     topic: str | None = None,
+    by_judge: bool = False,
+    by_dimension: bool = False,
+    soft: bool = False,
 ) -> Counts:
     """Count the outcomes of each ordered pair.
 
@@ -99,11 +130,16 @@ def count_judgments(
         Declared items; those without a comparison are kept and marked so.
     dimension, judge, topic : str, optional
         Keep only these judgments.
+    by_judge, by_dimension : bool
+        Keep judges, or dimensions, apart: a cell is then an ordered pair of one judge or dimension.
+    soft : bool
+        Count label probabilities (``p_a``, ``p_tie``, ``p_b``, renormalised) in the place of outcomes.
 
     Raises
     ------
     InputError
-        Where several dimensions remain, or a name to keep is not in the file.
+        Where several dimensions remain and are not kept apart, a name to keep is not in the file, judges or
+        probabilities are asked for and a row has none.
     EmptyInputError
         Where no scored judgment remains.
     """
@@ -111,24 +147,80 @@ def count_judgments(
     for column, wanted in (("dimension", dimension), ("judge", judge), ("topic", topic)):
         if wanted is not None:
             frame = frame[_matches(frame, column, wanted, judgments.source)]
-    _one_dimension(frame, judgments.source)
+    if not by_dimension:
+        _one_dimension(frame, judgments.source)
     messages = [finding.message for finding in judgments.findings]
-    if "judge" in frame and frame["judge"].nunique() > 1:
+    if not by_judge and "judge" in frame and frame["judge"].nunique() > 1:
         messages.append(f"The judgments of {frame['judge'].nunique():,} judges are pooled (judges: ignore).")
     weight, run_message = _run_weights(frame)
     messages += run_message
-    scored = frame["outcome"].notna()
+    shares = _shares(frame, judgments.source) if soft else _indicators(frame)
+    scored = shares.sum(axis=1) > 0
     if not scored.any():
         raise EmptyInputError(f"{judgments.source}: no judgment with an outcome is left to fit.")
     labels = _labels(frame, items)
-    a, b = (_codes(frame[column], labels) for column in ("item_a", "item_b"))
+    judges, judge_code = _groups(frame, "judge", by_judge, judgments.source)
+    dimensions, dimension_code = _groups(frame, "dimension", by_dimension, judgments.source)
+    keys = [*(_codes(frame[side], labels) for side in ("item_a", "item_b")), judge_code, dimension_code]
+    (a, b, of_judge, of_dimension), (wins_a, ties, wins_b) = _cells(np.stack(keys), shares * weight[:, None])
     return Counts(
         tuple(labels),
-        *_cells(a, b, frame["outcome"].cat.codes.to_numpy().astype(np.int64), weight),
+        a,
+        b,
+        wins_a,
+        ties,
+        wins_b,
         topics=_topics(frame, items, labels),
         unscored=float(weight[~scored].sum()),
         messages=tuple(messages),
+        judge=of_judge,
+        dimension=of_dimension,
+        judges=judges,
+        dimensions=dimensions,
     )
+
+
+def _indicators(frame: pd.DataFrame) -> Floats:
+    """(rows, 3) One in the column of the outcome a, tie or b; a row of zeros where there is none."""
+    codes = frame["outcome"].cat.codes.to_numpy()
+    return np.asarray(codes[:, None] == np.arange(3), dtype=float)
+
+
+def _shares(frame: pd.DataFrame, source: str) -> Floats:
+    """(rows, 3) Label probabilities of a, tie and b that sum to one; zeros where the judgment is unscored."""
+    names = ["p_a", "p_tie", "p_b"]
+    missing = [name for name in names if name not in frame]
+    if missing:
+        raise InputError(
+            f"{source}: no column {', '.join(missing)}, so soft judgments cannot be counted. Judge with "
+            "--decode labels, or leave --soft out."
+        )
+    scored = frame["outcome"].notna().to_numpy()
+    mass = frame[names].to_numpy(dtype=float)
+    total = mass.sum(axis=1)
+    bad = scored & ~(total > 0)
+    if bad.any():
+        rows = rows_phrase(frame.loc[bad, "row"].tolist())
+        raise InputError(
+            f"{source}, {rows}: an outcome without label probabilities cannot be counted softly."
+        )
+    return np.where(scored[:, None], mass / np.where(scored, total, 1.0)[:, None], 0.0)
+
+
+def _groups(frame: pd.DataFrame, column: str, apart: bool, source: str) -> tuple[tuple[str, ...], Ints]:
+    """Labels of the judges or dimensions to keep apart, and each row's index into them."""
+    if not apart:
+        known: list[str] = list(frame[column].dropna().unique()) if column in frame else []
+        label = str(known[0]) if len(known) == 1 and column == "dimension" else ""
+        return (label,), np.zeros(len(frame), dtype=np.int64)
+    if column not in frame:
+        raise InputError(f"{source}: no column {column!r}, so {column}s cannot be kept apart.")
+    blank = frame[column].isna()
+    if blank.any():
+        rows = rows_phrase(frame.loc[blank, "row"].tolist())
+        raise InputError(f"{source}, {rows}, column {column!r}: blank, so {column}s cannot be kept apart.")
+    labels = sorted(map(str, frame[column].unique()))
+    return tuple(labels), _codes(frame[column], pd.Index(labels, dtype=object))
 
 
 def _matches(frame: pd.DataFrame, column: str, wanted: str, source: str) -> pd.Series[bool]:
@@ -184,17 +276,15 @@ def _codes(column: pd.Series[str], labels: pd.Index[str]) -> Ints:
     return np.asarray(positions[column.cat.codes.to_numpy()], dtype=np.int64)
 
 
-def _cells(a: Ints, b: Ints, outcome: Ints, weight: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-    """Sum the weights of each ordered pair by outcome (0 a, 1 tie, 2 b): a, b, wins_a, ties, wins_b."""
-    keep = (outcome >= 0) & (weight > 0)
-    a, b, outcome, weight = a[keep], b[keep], outcome[keep], weight[keep]
-    width = int(max(a.max(initial=0), b.max(initial=0))) + 1
-    cells, cell = np.unique(a * width + b, return_inverse=True)
-    wins_a, ties, wins_b = (
-        np.asarray(np.bincount(cell, weight * (outcome == code), len(cells)), dtype=float)
-        for code in range(3)
-    )
-    return cells // width, cells % width, wins_a, ties, wins_b
+def _cells(keys: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    """Sum (rows, 3) weights over equal columns of the keys (a, b, judge, dimension): (4, C) and (3, C)."""
+    carrying = weights.sum(axis=1) > 0
+    keys, weights = keys[:, carrying], weights[carrying]
+    widths = keys.max(axis=1, initial=0) + 1
+    code = np.ravel_multi_index(tuple(keys), tuple(widths))
+    cells, cell = np.unique(code, return_inverse=True)
+    totals = np.stack([np.bincount(cell, weights[:, k], len(cells)) for k in range(3)]).astype(float)
+    return np.stack(np.unravel_index(cells, tuple(widths))).astype(np.int64), totals
 
 
 def _topics(frame: pd.DataFrame, items: Items | None, labels: Iterable[str]) -> tuple[str, ...] | None:

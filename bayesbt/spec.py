@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,14 @@ from bayesbt import documents
 from bayesbt.errors import InputError
 from bayesbt.ties import TieModel, tie_model
 
-Order = Literal["none", "shared"]
-ORDERS: tuple[Order, ...] = ("none", "shared")
+Order = Literal["none", "shared", "by-judge"]
+Judges = Literal["ignore", "adherence"]
+TieParameter = Literal["shared", "by-judge"]
+CHOICES: dict[str, tuple[str, ...]] = {
+    "order": get_args(Order),
+    "judges": get_args(Judges),
+    "tie_parameter": get_args(TieParameter),
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,10 @@ def _beta(xp: Any, x: Any, a: float, b: float) -> Any:
     return (a - 1) * xp.log(x) + (b - 1) * xp.log1p(-x) + constant
 
 
+def _no_density(*_: Any) -> Any:
+    raise InputError("LKJ is a prior of a correlation matrix; it has no density at a number.")
+
+
 FAMILIES: dict[str, Family] = {
     "Normal": Family(("mean", "sd"), _normal, lambda rng, n, mean, sd: rng.normal(mean, sd, n)),
     "HalfNormal": Family(
@@ -51,6 +62,7 @@ FAMILIES: dict[str, Family] = {
         lambda rng, n, mean, sd: np.exp(rng.normal(mean, sd, n)),
     ),
     "Beta": Family(("a", "b"), _beta, lambda rng, n, a, b: rng.beta(a, b, n)),
+    "LKJ": Family(("eta",), _no_density, _no_density),
     "Fixed": Family(("value",), lambda xp, x, value: 0.0 * x, lambda rng, n, value: np.full(n, value)),
 }
 
@@ -87,7 +99,7 @@ class Prior:
             raise problem from None
         if name not in FAMILIES or len(values) != len(FAMILIES[name].arguments):
             raise problem
-        scales = values if name == "Beta" else () if name == "Fixed" else values[-1:]
+        scales = values if name in ("Beta", "LKJ") else () if name == "Fixed" else values[-1:]
         if not all(map(math.isfinite, values)) or any(scale <= 0 for scale in scales):
             raise InputError(f"prior {text!r}: arguments must be finite, and scales and Beta shapes above 0.")
         return cls(name, values)
@@ -117,6 +129,11 @@ ALLOWED: dict[str, tuple[tuple[str, ...], Callable[[float], bool], str]] = {
     "strength_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),
     "tie": (("Beta", "LogNormal", "Fixed"), lambda value: 0 < value < 1, "between 0 and 1"),
     "order": (("Normal", "Fixed"), lambda value: True, "any number"),
+    "order_judge_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),
+    "tie_judge_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),
+    "adherence_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),
+    "covariate": (("Normal",), lambda value: False, "a Normal"),
+    "correlation": (("LKJ",), lambda value: False, "an LKJ"),
 }
 
 
@@ -133,11 +150,25 @@ class Priors:
         Davidson and tau = log(theta) for Rao-Kupper.
     order : Prior
         The order effect beta in log-odds, positive in favour of the item shown first.
+    order_judge_sd, tie_judge_sd : Prior
+        Standard deviation over judges of their order effects (log-odds) and of logit(t), around the common
+        ones.
+    adherence_sd : Prior
+        Standard deviation over judges of log(alpha); alpha has geometric mean 1.
+    covariate : Prior
+        Coefficient of a standardised covariate, in log-odds.
+    correlation : Prior
+        Of the strengths over dimensions: LKJ(eta).
     """
 
     strength_sd: Prior = Prior("HalfNormal", (1.0,))
     tie: Prior = Prior("Beta", (1.0, 1.0))
     order: Prior = Prior("Normal", (0.0, 0.5))
+    order_judge_sd: Prior = Prior("HalfNormal", (0.5,))
+    tie_judge_sd: Prior = Prior("HalfNormal", (0.5,))
+    adherence_sd: Prior = Prior("Fixed", (0.5,))
+    covariate: Prior = Prior("Normal", (0.0, 1.0))
+    correlation: Prior = Prior("LKJ", (2.0,))
 
     def __post_init__(self) -> None:
         """Check each prior's family and fixed value."""
@@ -173,32 +204,43 @@ def read_priors(name_or_path: str | Path) -> Priors:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What is fitted: tie model, order effect, judges, priors.
+    """What is fitted: tie model, order effect, judges, covariates, priors.
 
     Attributes
     ----------
     ties : str
         A name of :data:`bayesbt.ties.TIE_MODELS`.
-    order : {"none", "shared"}
-        Whether the item shown first gets an advantage ``beta``, the same for all judgments.
-    judges : {"ignore"}
-        Judges are pooled.
+    order : {"none", "shared", "by-judge"}
+        Whether the item shown first gets an advantage ``beta``: the same for all judgments, or one for each
+        judge, drawn together towards a common one (partial pooling).
+    judges : {"ignore", "adherence"}
+        Judges are pooled, or each has an adherence ``alpha`` (discrimination) with geometric mean 1.
+    tie_parameter : {"shared", "by-judge"}
+        One tie parameter, or one for each judge, partially pooled.
+    covariates : tuple of str
+        Item covariates, standardised, that shift the strengths.
     priors : Priors
         Used by the Bayesian engines; maximum likelihood ignores them.
     """
 
     ties: str = "rao-kupper"
     order: Order = "none"
-    judges: Literal["ignore"] = "ignore"
+    judges: Judges = "ignore"
+    tie_parameter: TieParameter = "shared"
+    covariates: tuple[str, ...] = ()
     priors: Priors = field(default_factory=Priors)
 
     def __post_init__(self) -> None:
         """Check the closed choices."""
-        tie_model(self.ties)
-        if self.order not in ORDERS:
-            raise InputError(f"--order {self.order!r} is not known. Allowed: {', '.join(ORDERS)}.")
-        if self.judges != "ignore":
-            raise InputError(f"--judges {self.judges!r} is not known. Allowed: ignore.")
+        model = tie_model(self.ties)
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                flag = name.replace("_", "-")
+                raise InputError(
+                    f"--{flag} {getattr(self, name)!r} is not known. Allowed: {', '.join(allowed)}."
+                )
+        if self.tie_parameter == "by-judge" and not model.has_tie_parameter:
+            raise InputError(f"--tie-parameter by-judge: --ties {self.ties} has no tie parameter.")
 
     @property
     def tie_model(self) -> TieModel:
@@ -208,22 +250,36 @@ class ModelSpec:
     @property
     def has_order(self) -> bool:
         """Whether the order effect is a parameter."""
-        return self.order == "shared"
+        return self.order != "none"
 
-    def priors_in_force(self) -> dict[str, str]:
+    @property
+    def by_judge(self) -> bool:
+        """Whether some parameter belongs to a judge, so that judges must be kept apart."""
+        return "by-judge" in (self.order, self.tie_parameter) or self.judges == "adherence"
+
+    def pooled(self) -> ModelSpec:
+        """Return the same model with one common judge and no covariates."""
+        order: Order = "shared" if self.has_order else "none"
+        return replace(self, order=order, judges="ignore", tie_parameter="shared", covariates=())
+
+    def priors_in_force(self, dimensions: int = 1) -> dict[str, str]:
         """Only the priors of parameters that this model has."""
-        kept = {"strength_sd": True, "tie": self.tie_model.has_tie_parameter, "order": self.has_order}
+        kept = {
+            "strength_sd": True,
+            "tie": self.tie_model.has_tie_parameter,
+            "order": self.has_order,
+            "order_judge_sd": self.order == "by-judge",
+            "tie_judge_sd": self.tie_parameter == "by-judge",
+            "adherence_sd": self.judges == "adherence",
+            "covariate": bool(self.covariates),
+            "correlation": dimensions > 1,
+        }
         return {name: text for name, text in self.priors.as_dict().items() if kept[name]}
 
     def to_toml(self) -> str:
         """Return the spec as a TOML document."""
-        lines = [
-            f'ties = "{self.ties}"',
-            f'order = "{self.order}"',
-            f'judges = "{self.judges}"',
-            "",
-            "[priors]",
-        ]
+        lines = [f'{name} = "{getattr(self, name)}"' for name in ("ties", *CHOICES)]
+        lines += [f"covariates = {json.dumps(self.covariates, ensure_ascii=False)}", "", "[priors]"]
         lines += [f'{name} = "{text}"' for name, text in self.priors.as_dict().items()]
         return "\n".join(lines) + "\n"
 
@@ -231,6 +287,8 @@ class ModelSpec:
     def read(cls, path: Path) -> ModelSpec:
         """Read a spec written by :meth:`to_toml`."""
         content = documents.read_toml(path)
-        documents.check_keys(str(path), content, required={"ties"}, optional={"order", "judges", "priors"})
+        documents.check_keys(
+            str(path), content, required={"ties"}, optional={*CHOICES, "covariates", "priors"}
+        )
         priors = Priors().updated(content.pop("priors", {}), place=f"{path} [priors]")
-        return cls(**content, priors=priors)
+        return cls(**content | {"covariates": tuple(content.get("covariates", ()))}, priors=priors)

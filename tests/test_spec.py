@@ -32,7 +32,7 @@ def test_draws_follow_the_density(text: str) -> None:
 
 
 def test_every_family_is_tested() -> None:
-    assert {Prior.parse(text).family for text in SCIPY} | {"Fixed"} == set(FAMILIES)
+    assert {Prior.parse(text).family for text in SCIPY} | {"Fixed", "LKJ"} == set(FAMILIES)
 
 
 @pytest.mark.parametrize(

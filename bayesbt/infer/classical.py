@@ -71,6 +71,8 @@ def fit_gienapp(counts: Counts, spec: ModelSpec, options: Options) -> EngineResu
         np.append(cells.wins_a, virtual),
         np.append(cells.ties, 0 * virtual),
         np.append(cells.wins_b, virtual),
+        np.zeros(len(cells.a) + dummy, dtype=np.int64),
+        np.zeros(len(cells.a) + dummy, dtype=np.int64),
     )
     tie_logit = float(np.log(np.expm1(options.tau) / 2))
     one_scale = np.zeros(dummy + 1, dtype=np.int64)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
 from bayesbt.infer import container
 from bayesbt.infer.diagnostics import Diagnostics
 from bayesbt.infer.fit import Fit
-from bayesbt.infer.results import SCALARS, Draws, EngineResult, Estimate, Options
+from bayesbt.infer.results import SCALARS, VECTORS, Draws, EngineResult, Estimate, Options
 from bayesbt.spec import ModelSpec
 
 FILES = ("spec.toml", "counts.parquet", "posterior.nc", "ranking.csv", "fit.json", "provenance.json")
@@ -78,6 +79,8 @@ def _state(fit: Fit) -> dict[str, Any]:
             "items": list(counts.items),
             "topics": None if counts.topics is None else list(counts.topics),
             "messages": list(counts.messages),
+            "judges": list(counts.judges),
+            "dimensions": list(counts.dimensions),
             "unscored": counts.unscored,
             "scalars": estimates,
             "bayesian": fit.result.bayesian,
@@ -97,8 +100,9 @@ def load(folder: str | Path) -> Fit:
     facts = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     summary = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
     state = facts.pop("state")
-    counts = _counts(pd.read_parquet(folder / "counts.parquet"), state)
     stored = container.read(folder / "posterior.nc")
+    covariates = _values(container.group(stored, "constant_data"), "covariates")
+    counts = _counts(pd.read_parquet(folder / "counts.parquet"), state, covariates)
     diagnostics = summary["diagnostics"] | {"messages": tuple(summary["diagnostics"]["messages"])}
     options = Options(**facts.pop("options"))
     return Fit(
@@ -112,20 +116,30 @@ def load(folder: str | Path) -> Fit:
     )
 
 
-def _counts(frame: pd.DataFrame, state: dict[str, Any]) -> Counts:
+def _counts(frame: pd.DataFrame, state: dict[str, Any], covariates: Any) -> Counts:
     items = pd.Index(state["items"], dtype=object)
-    a, b = (items.get_indexer(frame[side].astype(object)).astype(np.int64) for side in ("item_a", "item_b"))
-    columns = {name: frame[name].to_numpy(dtype=float) for name in ("wins_a", "ties", "wins_b")}
-    topics = None if state["topics"] is None else tuple(state["topics"])
-    return Counts(
+    a, b = (_positions(items, frame[side]) for side in ("item_a", "item_b"))
+    wins_a, ties, wins_b = (frame[name].to_numpy(dtype=float) for name in ("wins_a", "ties", "wins_b"))
+    counts = Counts(
         tuple(items),
         a,
         b,
-        **columns,
-        topics=topics,
+        wins_a,
+        ties,
+        wins_b,
+        topics=None if state["topics"] is None else tuple(state["topics"]),
         unscored=state["unscored"],
         messages=tuple(state["messages"]),
+        judges=tuple(state["judges"]),
+        dimensions=tuple(state["dimensions"]),
     )
+    if "judge" in frame:
+        counts = replace(counts, judge=_positions(pd.Index(state["judges"], dtype=object), frame["judge"]))
+    return counts if covariates is None else replace(counts, covariates=covariates)
+
+
+def _positions(labels: pd.Index[str], column: pd.Series[str]) -> NDArray[np.int64]:
+    return np.asarray(labels.get_indexer(pd.Index(column.astype(object))), dtype=np.int64)
 
 
 def _result(stored: Any, state: dict[str, Any]) -> EngineResult:
@@ -152,4 +166,5 @@ def _values(data: xr.Dataset | None, name: str) -> Any:
 def _draws(posterior: xr.Dataset, stats: xr.Dataset | None) -> Draws:
     scalars = {name: posterior[name].to_numpy() for name in SCALARS if name in posterior}
     sample_stats = {} if stats is None else {str(name): values.to_numpy() for name, values in stats.items()}
-    return Draws(posterior["strength"].to_numpy(), scalars, sample_stats)
+    vectors = {name: posterior[name].to_numpy() for name in VECTORS if name in posterior}
+    return Draws(posterior["strength"].to_numpy(), scalars, sample_stats, vectors)

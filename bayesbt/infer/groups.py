@@ -55,13 +55,24 @@ def _items(fit: Fit) -> NDArray[np.str_]:
 def _draws_dataset(fit: Fit, draws: Draws) -> xr.Dataset:
     variables: dict[str, Any] = {"strength": (("chain", "draw", "item"), draws.strength)}
     variables |= {name: (("chain", "draw"), values) for name, values in draws.scalars.items()}
+    variables |= {name: (("chain", "draw", _axis(name)), values) for name, values in draws.vectors.items()}
+    coords = _indices(draws) | {"item": _items(fit)} | _vector_coordinates(fit, draws)
     attributes = {
         "strength": "log-odds, centred to sum to zero within each component",
         "draws_are": "posterior"
         if fit.result.bayesian
         else "asymptotic normal distribution of the estimator",
     }
-    return xr.Dataset(variables, coords=_indices(draws) | {"item": _items(fit)}, attrs=attributes)
+    return xr.Dataset(variables, coords=coords, attrs=attributes)
+
+
+def _axis(name: str) -> str:
+    return "covariate_name" if name == "covariate" else "judge"
+
+
+def _vector_coordinates(fit: Fit, draws: Draws) -> dict[str, Any]:
+    known = {"covariate_name": list(fit.spec.covariates), "judge": list(fit.counts.judges)}
+    return {axis: known[axis] for axis in sorted({_axis(name) for name in draws.vectors})}
 
 
 def _observed(fit: Fit) -> xr.Dataset:
@@ -74,6 +85,8 @@ def _observed(fit: Fit) -> xr.Dataset:
 def _constant(fit: Fit) -> xr.Dataset:
     result = fit.result
     variables: dict[str, Any] = {"component": ("item", fit.component)}
+    if fit.spec.covariates:
+        variables["covariates"] = (("item", "covariate_name"), fit.counts.covariates)
     if result.strength is not None:
         variables["strength_estimate"] = ("item", result.strength)
     if result.covariance is not None:
@@ -81,21 +94,30 @@ def _constant(fit: Fit) -> xr.Dataset:
     return xr.Dataset(variables, coords={"item": _items(fit), "other_item": _items(fit)})
 
 
-def scalars_of_draws(fit: Fit, scalars: dict[str, Floats], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """(order, u = logit(t)) of each draw; fixed and absent ones as constants."""
-    priors = fit.spec.priors
-    order = priors.order.fixed if fit.spec.has_order and priors.order.fixed is not None else 0.0
-    tie = priors.tie.fixed if priors.tie.fixed is not None else 0.5
-    return scalars.get("order", np.full(shape, order)), logit(scalars.get("tie", np.full(shape, tie)))
+def parameters_of_draw(draws: Draws, chain: int, draw: int) -> dict[str, Any]:
+    """One draw as the model in pure arrays takes it (D = 1)."""
+    scalars = {name: values[chain, draw] for name, values in draws.scalars.items()}
+    vectors = {name: values[chain, draw] for name, values in draws.vectors.items()}
+    parameters = {"strength": draws.strength[chain, draw][None]}
+    if "order" in scalars:
+        parameters["order"] = np.atleast_1d(scalars["order"])
+    if "tie" in scalars:
+        parameters["tie_logit"] = np.atleast_1d(logit(scalars["tie"]))
+    if "order_by_judge" in vectors:
+        parameters["order_by_judge"] = vectors["order_by_judge"] - scalars.get("order", 0.0)
+    if "tie_by_judge" in vectors:
+        parameters["tie_by_judge"] = logit(vectors["tie_by_judge"]) - parameters["tie_logit"]
+    if "adherence" in vectors:
+        parameters["log_adherence"] = np.log(vectors["adherence"])
+    return parameters
 
 
 def _log_probabilities(fit: Fit, draws: Draws, cells: Cells, kept: Ints) -> Iterator[tuple[int, int, Floats]]:
     """Yield (chain, position in ``kept``, (3, C) log-probabilities of a, tie, b) of the kept draws."""
-    order, tie_logit = scalars_of_draws(fit, draws.scalars, draws.strength.shape[:2])
     for chain in range(draws.strength.shape[0]):
         for k, draw in enumerate(kept):
-            delta = linear_predictor(draws.strength[chain, draw], order[chain, draw], cells)
-            parts = fit.spec.tie_model.log_probabilities(np, delta, tie_logit[chain, draw])
+            delta, tie_logit = linear_predictor(np, fit.spec, parameters_of_draw(draws, chain, draw), cells)
+            parts = fit.spec.tie_model.log_probabilities(np, delta, tie_logit)
             yield chain, k, np.stack([np.broadcast_to(part, delta.shape) for part in parts])
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from bayesbt.counts import Counts
 from bayesbt.infer.classical import centred_covariance, normal_draws, scalar_estimates
-from bayesbt.infer.model import Cells, fixed_or_free, free_parameters, log_prior_sd
+from bayesbt.infer.model import Cells, fixed_values, free_parameters, log_prior_sd
 from bayesbt.infer.modes import Mode, Problem, find_mode
 from bayesbt.infer.results import Draws, EngineResult, Estimate, Options, centre
 from bayesbt.spec import ModelSpec
@@ -29,14 +29,14 @@ LOG_SD_BOUNDS = (-7.0, 4.0)  # of log(sd): from 0.001 to 55 log-odds
 
 def _problem(counts: Counts, spec: ModelSpec) -> Problem:
     free = tuple(name for name in ("order", "tie_logit") if name in free_parameters(spec))
-    tie_logit, order = fixed_or_free(spec, {})
+    tie_logit, order = fixed_values(spec)
     priors = {"order": spec.priors.order, "tie_logit": spec.priors.tie}
     return Problem(
         spec.ties,
         Cells.of(counts, spec.tie_model),
         free,
-        order=float(order),
-        tie_logit=float(tie_logit),
+        order=order,
+        tie_logit=tie_logit,
         priors={name: priors[name] for name in free},
     )
 

@@ -27,7 +27,8 @@ from bayesbt.counts import Counts
 from bayesbt.infer.laplace import Marginal
 from bayesbt.infer.model import Cells
 from bayesbt.infer.modes import scalars_at
-from bayesbt.infer.results import Draws, EngineResult, Options, centre
+from bayesbt.infer.results import EngineResult, Options
+from bayesbt.infer.samples import PUBLIC, Samples, results_of
 from bayesbt.spec import ModelSpec, Prior
 from bayesbt.ties import TieModel, rao_kupper_tau
 
@@ -46,40 +47,78 @@ def _distribution(prior: Prior) -> Any:
     return families[prior.family](*prior.arguments)
 
 
-def _scalar(name: str, prior: Prior) -> Any:
-    return prior.fixed if prior.fixed is not None else numpyro.sample(name, _distribution(prior))
+def _free(name: str, prior: Prior, size: int) -> Any:
+    """(size,) A parameter that is sampled, or fixed by its prior."""
+    if prior.fixed is not None:
+        return jnp.full(size, prior.fixed)
+    return numpyro.sample(name, _distribution(prior).expand([size]).to_event(1))
 
 
-def _tie_logit(model: TieModel, prior: Prior) -> Any:
-    """Return u = logit(t), sampled on the scale on which the prior is stated."""
+def _effects(name: str, sd_name: str, prior: Prior, size: int) -> Any:
+    """(size,) Effects around zero with a standard deviation that is sampled or fixed; non-centred."""
+    sd = prior.fixed if prior.fixed is not None else numpyro.sample(sd_name, _distribution(prior))
+    z = numpyro.sample(f"{name}_z", dist.Normal(0.0, 1.0).expand([size]).to_event(1))
+    return numpyro.deterministic(name, sd * z)
+
+
+def _tie_logit(model: TieModel, prior: Prior, size: int) -> Any:
+    """Return (size,) u = logit(t), sampled on the scale on which the prior is stated."""
     if prior.family != "LogNormal":
-        t = _scalar("tie", prior)
-        return jnp.log(t) - jnp.log1p(-jnp.asarray(t))
-    native = numpyro.sample("tie_native", _distribution(prior))
+        t = _free("tie", prior, size)
+        return jnp.log(t) - jnp.log1p(-t)
+    native = _free("tie_native", prior, size)
     odds = jnp.expm1(native) / 2 if model.name == "rao-kupper" else native / 2
     numpyro.deterministic("tie", odds / (1 + odds))
     return jnp.log(odds)
 
 
-def build_model(counts: Counts, spec: ModelSpec, centredness: Floats | float = 1.0) -> Any:
-    """Return the NumPyro model of the counts: strengths, order effect, tie parameter, likelihood.
+def _strength(counts: Counts, spec: ModelSpec, share: Any) -> Any:
+    """(D, I) Strengths: covariates plus deviations that are correlated over dimensions."""
+    size, priors = len(counts.dimensions), spec.priors
+    sd = _free("strength_sd", priors.strength_sd, size)[:, None]
+    z = numpyro.sample("z", dist.Normal(0.0, sd**share).to_event(2))
+    deviation = z * sd ** (1 - share)
+    if size > 1:
+        (eta,) = priors.correlation.arguments
+        factor = numpyro.sample("correlation_cholesky", dist.LKJCholesky(size, eta))
+        numpyro.deterministic("correlation", factor @ factor.T)
+        deviation = sd * (factor @ (deviation / sd))
+    if spec.covariates:
+        coefficient = dist.Normal(*priors.covariate.arguments).expand([size, len(spec.covariates)])
+        deviation = deviation + numpyro.sample("covariate", coefficient.to_event(2)) @ counts.covariates.T
+    return numpyro.deterministic("strength", deviation)
 
-    ``centredness`` in [0, 1], one number or (I,): the sampler moves ``z ~ Normal(0, sd^c)`` with
+
+def build_model(counts: Counts, spec: ModelSpec, centredness: Floats | float = 1.0) -> Any:
+    """Return the NumPyro model of the counts.
+
+    ``centredness`` in [0, 1], one number or (D, I): the sampler moves ``z ~ Normal(0, sd^c)`` with
     ``strength = z sd^(1 - c)``, which is centred for 1 and non-centred for 0 (Papaspiliopoulos et al. 2007).
     """
     model, priors = spec.tie_model, spec.priors
     cells = Cells.of(counts, model)
-    a, b = jnp.asarray(cells.a), jnp.asarray(cells.b)
+    a, b, of, by = (jnp.asarray(index) for index in (cells.a, cells.b, cells.dimension, cells.judge))
     observed = [jnp.asarray(count) for count in (cells.wins_a, cells.ties, cells.wins_b)]
-    share = jnp.broadcast_to(jnp.asarray(centredness, dtype=float), (cells.n_items,))
+    size, n_judges = len(counts.dimensions), len(counts.judges)
+    share = jnp.broadcast_to(jnp.asarray(centredness, dtype=float), (size, cells.n_items))
 
     def judgments() -> None:
-        sd = _scalar("strength_sd", priors.strength_sd)
-        z = numpyro.sample("z", dist.Normal(0.0, sd**share).to_event(1))
-        strength = numpyro.deterministic("strength", z * sd ** (1 - share))
-        order = _scalar("order", priors.order) if spec.has_order else 0.0
-        tie_logit = _tie_logit(model, priors.tie) if model.has_tie_parameter else 0.0
-        log_probabilities = model.log_probabilities(jnp, strength[a] - strength[b] + order, tie_logit)
+        strength = _strength(counts, spec, share)
+        delta = strength[of, a] - strength[of, b]
+        if spec.judges == "adherence":
+            log_alpha = _effects("log_adherence", "adherence_sd", priors.adherence_sd, n_judges)
+            alpha = numpyro.deterministic("adherence", jnp.exp(log_alpha - log_alpha.mean()))
+            delta = alpha[by] * delta
+        if spec.has_order:
+            delta = delta + _free("order", priors.order, size)[of]
+        if spec.order == "by-judge":
+            delta = delta + _effects("order_by_judge", "order_judge_sd", priors.order_judge_sd, n_judges)[by]
+        tie_logit = _tie_logit(model, priors.tie, size)[of] if model.has_tie_parameter else 0.0
+        if spec.tie_parameter == "by-judge":
+            tie_logit = (
+                tie_logit + _effects("tie_by_judge", "tie_judge_sd", priors.tie_judge_sd, n_judges)[by]
+            )
+        log_probabilities = model.log_probabilities(jnp, delta, tie_logit)
         terms = [count * log_p for count, log_p in zip(observed, log_probabilities, strict=True)]
         numpyro.factor("judgments", sum(term.sum() for term in terms))
 
@@ -95,30 +134,53 @@ class _Start:
 
 
 def _start(counts: Counts, spec: ModelSpec) -> _Start:
-    """Start at the posterior mode; centre each item by its share of information that comes from comparisons.
+    """Start at the pooled posterior mode; centre each item by its share of information from comparisons.
 
     The share is taken at the low end of the sd's plausible range, where a centred strength would be stuck.
+    Correlated dimensions are not centred, since their strengths also inform each other.
     """
-    marginal = Marginal(counts, spec)
+    parts = [_start_of_dimension(counts.of_dimension(d), spec) for d in range(len(counts.dimensions))]
+    values = {name: np.stack([part[name] for part, _ in parts]) for name in parts[0][0]}
+    share = (
+        np.stack([share for _, share in parts]) if len(parts) == 1 else np.zeros((len(parts), counts.n_items))
+    )
+    values["z"] = values.pop("mode") / values["strength_sd"][:, None] ** (1 - share)
+    effects = ("order_by_judge_z", "tie_by_judge_z", "log_adherence_z")
+    values |= {name: np.zeros(len(counts.judges)) for name in effects}
+    values |= {name: np.asarray(0.3) for name in ("order_judge_sd", "tie_judge_sd", "adherence_sd")}
+    values["covariate"] = np.zeros((len(parts), len(spec.covariates)))
+    return _Start({name: jnp.asarray(value) for name, value in values.items()}, share)
+
+
+def _start_of_dimension(counts: Counts, spec: ModelSpec) -> tuple[dict[str, Any], Floats]:
+    marginal = Marginal(counts, spec.pooled())
     log_sd = marginal.mode(tolerance=0.1)
     low = log_sd - marginal.spread(log_sd) if spec.priors.strength_sd.fixed is None else log_sd
     _, problem, mode = marginal.at(log_sd)
     n, sd = counts.n_items, float(np.exp(log_sd))
     information = np.diag(mode.information)[:n] - problem.precision
-    share = information / (information + np.exp(-2 * low))
     order, tie_logit = scalars_at(problem, mode.theta)
-    values = {"strength_sd": sd, "order": order, "z": mode.theta[:n] / sd ** (1 - share)}
+    values = {"strength_sd": sd, "order": order, "mode": mode.theta[:n]}
     if spec.priors.tie.family == "LogNormal":
         values["tie_native"] = (
             rao_kupper_tau(np, tie_logit) if spec.ties == "rao-kupper" else 2 * np.exp(tie_logit)
         )
     else:
         values["tie"] = 1 / (1 + np.exp(-tie_logit))
-    return _Start({name: jnp.asarray(value) for name, value in values.items()}, share)
+    return values, information / (information + np.exp(-2 * low))
 
 
-def fit_numpyro(counts: Counts, spec: ModelSpec, options: Options) -> EngineResult:
-    """Draw from the posterior by NUTS; 4 chains in parallel where the devices allow, else vectorised."""
+STATISTICS = {
+    "diverging": "diverging",
+    "energy": "energy",
+    "num_steps": "n_steps",
+    "accept_prob": "acceptance_rate",
+}
+"""NumPyro's names of the sampler's statistics, and ArviZ's."""
+
+
+def sample(counts: Counts, spec: ModelSpec, options: Options) -> Samples:
+    """Draw from the posterior by NUTS; chains in parallel where the devices allow, else vectorised."""
     start = _start(counts, spec)
     kernel = NUTS(
         build_model(counts, spec, start.centredness),
@@ -134,23 +196,15 @@ def fit_numpyro(counts: Counts, spec: ModelSpec, options: Options) -> EngineResu
         chain_method="parallel" if parallel else "vectorized",
         progress_bar=options.progress and sys.stderr.isatty(),
     )
-    mcmc.run(
-        jax.random.key(options.seed),
-        extra_fields=("diverging", "energy", "num_steps", "accept_prob", "potential_energy"),
+    mcmc.run(jax.random.key(options.seed), extra_fields=(*STATISTICS, "potential_energy"))
+    values = mcmc.get_samples(group_by_chain=True)
+    statistics = mcmc.get_extra_fields(group_by_chain=True)
+    return Samples(
+        {name: np.asarray(value) for name, value in values.items() if name in PUBLIC},
+        {public: np.asarray(statistics[name]) for name, public in STATISTICS.items()},
     )
-    samples = mcmc.get_samples(group_by_chain=True)
-    extra = mcmc.get_extra_fields(group_by_chain=True)
-    names = {
-        "diverging": "diverging",
-        "energy": "energy",
-        "num_steps": "n_steps",
-        "accept_prob": "acceptance_rate",
-    }
-    return EngineResult(
-        bayesian=True,
-        draws=Draws(
-            centre(np.asarray(samples["strength"]), counts.component),
-            {name: np.asarray(samples[name]) for name in ("tie", "order", "strength_sd") if name in samples},
-            {public: np.asarray(extra[name]) for name, public in names.items()},
-        ),
-    )
+
+
+def fit_numpyro(counts: Counts, spec: ModelSpec, options: Options) -> EngineResult:
+    """Sample one dimension."""
+    return results_of(sample(counts, spec, options), counts)[0]

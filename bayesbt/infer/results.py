@@ -11,7 +11,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: The scalar parameters in outputs: t (probability), beta (log-odds), sd of the strengths (log-odds).
-SCALARS = ("tie", "order", "strength_sd")
+SCALARS = ("tie", "order", "strength_sd", "order_judge_sd", "tie_judge_sd", "adherence_sd")
+
+
+VECTORS = ("order_by_judge", "tie_by_judge", "adherence", "covariate")
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws: strengths (chains, draws, I) in log-odds, scalars (chains, draws) by their output name."""
+    """Draws: strengths (chains, draws, I) in log-odds, scalars (chains, draws) by their output name.
+
+    ``vectors`` (chains, draws, n): ``order_by_judge`` (beta in log-odds), ``tie_by_judge`` (t, a probability)
+    and ``adherence`` (alpha) with n = J; ``covariate`` (gamma in log-odds) with n = K.
+    """
 
     strength: Floats
     scalars: dict[str, Floats]
     sample_stats: dict[str, NDArray[np.generic]] = field(default_factory=dict)
+    vectors: dict[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
