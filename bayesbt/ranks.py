@@ -82,3 +82,29 @@ def win_probability(draws: Floats, component: Ints, which: int) -> tuple[Ints, F
 def p_top(draws: Floats, component: Ints, k: int) -> Floats:
     """(I,) P(the item is among the k strongest of its component)."""
     return np.asarray((rank_draws(draws, component) <= k).mean(axis=0))
+
+
+def simultaneous_rank_intervals(draws: Floats, component: Ints, probability: float) -> tuple[Ints, Ints]:
+    """(I,) each: lower and upper ends that hold the ranks of all items of a component together.
+
+    In at least ``probability`` of the draws every item of the component has its rank inside its interval.
+    Each interval leaves out the same tail probability on each side, the largest that keeps this true
+    (Besag, Green, Higdon and Mengersen 1995, section 6.3).
+    """
+    ranks = rank_draws(draws, component)
+    lower, upper = np.empty_like(ranks[0]), np.empty_like(ranks[0])
+    for c in np.unique(component):
+        members = np.flatnonzero(component == c)
+        size = len(members)
+        depth = np.empty((len(draws), size))
+        tails = np.empty((size, size))
+        for k, item in enumerate(members):
+            share = np.bincount(ranks[:, item] - 1, minlength=size) / len(draws)
+            tails[k] = np.minimum(np.cumsum(share), np.cumsum(share[::-1])[::-1])
+            depth[:, k] = tails[k, ranks[:, item] - 1]
+        worst = np.sort(depth.min(axis=1))[::-1]
+        threshold = worst[int(np.ceil(probability * len(draws))) - 1]
+        inside = tails >= threshold
+        lower[members] = 1 + inside.argmax(axis=1)
+        upper[members] = size - inside[:, ::-1].argmax(axis=1)
+    return lower, upper

@@ -14,7 +14,12 @@ from bayesbt.errors import InputError, SeparationError
 from bayesbt.infer import ENGINES, fit, load_fit
 from bayesbt.infer.container import group
 from bayesbt.infer.diagnostics import diagnose
+from bayesbt.infer.groups import parameters_of_draw
+from bayesbt.infer.model import Cells, linear_predictor
 from bayesbt.infer.results import Draws, EngineResult
+from bayesbt.infer.samples import Samples, results_of
+from bayesbt.spec import ModelSpec, Priors
+from tests import agreement
 from tests.cases import asymmetric_counts, counts_of
 
 CHAIN = counts_of(
@@ -29,6 +34,8 @@ def test_json_is_the_contracts() -> None:
         "ties": "davidson",
         "order": "shared",
         "judges": "ignore",
+        "tie_parameter": "shared",
+        "covariates": [],
         "engine": "laplace",
         "priors": {"strength_sd": "HalfNormal(1)", "tie": "Beta(1, 1)", "order": "Normal(0, 0.5)"},
     }
@@ -36,7 +43,7 @@ def test_json_is_the_contracts() -> None:
     assert set(summary["parameters"]) == {"tie", "order", "strength_sd"}
     assert set(summary["parameters"]["tie"]) == {"mean", "sd", "lower", "upper", "native"}
     assert summary["parameters"]["tie"]["native"]["name"] == "nu"
-    names = "item component strength sd lower upper rank rank_lower rank_upper p_best comparisons"
+    names = "item component strength sd lower upper rank rank_lower rank_upper p_best comparisons contraction"
     assert [list(item) for item in summary["items"]] == [names.split()] * 4
     assert [item["rank"] for item in summary["items"]] == [1, 2, 3, 4]
     assert sum(item["p_best"] for item in summary["items"]) == pytest.approx(1)
@@ -233,3 +240,33 @@ def test_equal_wins_and_ties_give_a_difference_of_zero(ties: str) -> None:
     delta = draws[:, 0] - draws[:, 1]
     assert delta.mean() == pytest.approx(0, abs=4 * delta.std() / np.sqrt(2000))
     assert (delta > 0).mean() == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("tie", ["Beta(2, 5)", 0.3])
+def test_judges_effects_stand_around_the_common_value(tie: object) -> None:
+    spec = ModelSpec(
+        "davidson", "by-judge", "adherence", "by-judge", (), Priors().updated({"tie": tie, "order": 0.4})
+    )
+    counts = agreement.data(1)
+    rng = np.random.default_rng(0)
+    values = {
+        "strength": rng.normal(size=(2, 3, 1, 5)),
+        "strength_sd": np.ones((2, 3, 1)),
+        "order_by_judge": rng.normal(size=(2, 3, 3)),
+        "tie_by_judge": rng.normal(size=(2, 3, 3)),
+        "adherence": np.exp(rng.normal(size=(2, 3, 3))),
+    }
+    if isinstance(tie, str):
+        values["tie"] = rng.uniform(0.1, 0.9, (2, 3, 1))
+    draws = results_of(Samples(values, {}), counts, spec)[0].draws
+    t = values["tie"][1, 2, 0] if "tie" in values else 0.3
+    shifted = np.log(t / (1 - t)) + values["tie_by_judge"][1, 2]
+    assert draws.vectors["order_by_judge"][1, 2] == pytest.approx(0.4 + values["order_by_judge"][1, 2])
+    assert draws.vectors["tie_by_judge"][1, 2] == pytest.approx(1 / (1 + np.exp(-shifted)))
+    cells = Cells.of(counts, spec.tie_model)
+    delta, tie_logit = linear_predictor(np, spec, parameters_of_draw(spec, draws, 1, 2), cells)
+    strength, j = draws.strength[1, 2], cells.judge
+    alpha = values["adherence"][1, 2] / np.exp(np.log(values["adherence"][1, 2]).mean())
+    expected = alpha[j] * (strength[cells.a] - strength[cells.b]) + draws.vectors["order_by_judge"][1, 2][j]
+    assert delta == pytest.approx(expected)
+    assert tie_logit == pytest.approx(shifted[j])

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from bayesbt.errors import InputError
 from bayesbt.infer import fit
-from bayesbt.ranking import rank
+from bayesbt.ranking import contrast, rank
 from bayesbt.ranks import (
     highest_density_interval,
     p_top,
     rank_distribution,
     rank_draws,
     shared_ranks,
+    simultaneous_rank_intervals,
     win_probability,
 )
 from tests.cases import counts_of
@@ -109,3 +110,45 @@ def test_point_estimates_have_a_ranking_but_no_probabilities() -> None:
         rank(fitted, pairwise=True)
     with pytest.raises(InputError, match="--top 0"):
         rank(fitted, top=0)
+
+
+def test_simultaneous_intervals_hold_all_ranks_together() -> None:
+    rng = np.random.default_rng(4)
+    draws = rng.normal(size=(4000, 8)) + np.array([0, 0.3, 0.5, 1.2, 1.3, 2.5, 2.6, 4])
+    component = np.array([0] * 7 + [1])
+    ranks = rank_draws(draws, component)
+    for level in (0.5, 0.8, 0.95):
+        lower, upper = simultaneous_rank_intervals(draws, component, level)
+        together = ((ranks >= lower) & (ranks <= upper))[:, :7].all(axis=1).mean()
+        assert level <= together < level + 0.2
+        pointwise = np.quantile(ranks, ((1 - level) / 2, (1 + level) / 2), axis=0, method="inverted_cdf")
+        assert (lower <= pointwise[0]).all()
+        assert (upper >= pointwise[1]).all()
+        assert (lower < pointwise[0]).any() or (upper > pointwise[1]).any()
+
+
+def test_a_contrast_within_a_component_and_across() -> None:
+    fitted = fit(CLEAR, engine="laplace", seed=1)
+    within = contrast(fitted, "a", "b")
+    draws = fitted.strength_draws
+    assert not within.prior_only
+    assert within.mean == pytest.approx((draws[:, 0] - draws[:, 1]).mean())
+    assert within.p_stronger > 0.999
+    across = contrast(fitted, "a", "z")
+    assert across.prior_only
+    assert across.p_stronger == 0.5
+    assert abs(across.mean) < 0.2
+    assert across.sd == pytest.approx(
+        np.sqrt(2 * np.mean(fitted.parameter_draws["strength_sd"] ** 2)), rel=0.1
+    )
+    with pytest.raises(InputError, match="'q' is not an item"):
+        contrast(fitted, "a", "q")
+    with pytest.raises(InputError, match="no prior to compare"):
+        contrast(fit(CLEAR, engine="ml", ties="drop"), "a", "z")
+
+
+def test_tier_level_is_the_users() -> None:
+    fitted = fit(CLEAR, engine="laplace", seed=1)
+    assert rank(fitted, tier_level=0.51).table["tier"].tolist() == [1, 2, 3, 1, 2]
+    with pytest.raises(InputError, match=r"--tier-level 0\.2"):
+        rank(fitted, tier_level=0.2)

@@ -1,44 +1,37 @@
-"""Fit a model to judgments: ``fit`` is the arrow from Counts to Fit; each engine is one row of a table."""
+"""Fit a model to judgments: ``fit`` is the arrow from Counts to Fit."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from bayesbt.counts import Counts, count_judgments
+from bayesbt.covariates import design_matrix
 from bayesbt.errors import InputError
 from bayesbt.infer.diagnostics import diagnose
+from bayesbt.infer.engines import ENGINES, engine_name, read_options, require_whole_model, run_engine
 from bayesbt.infer.existence import separation_messages
 from bayesbt.infer.fit import Fit
 from bayesbt.infer.model import Cells
-from bayesbt.infer.results import EngineResult, Options
+from bayesbt.infer.results import Options
 from bayesbt.provenance import provenance
-from bayesbt.spec import ModelSpec, Order, Prior, Priors
+from bayesbt.spec import Judges, ModelSpec, Order, Prior, Priors, TieParameter
 from bayesbt.tables import Items, Judgments
 
-__all__ = ["ENGINES", "Fit", "Options", "fit", "load_fit"]
+__all__ = ["ENGINES", "Fit", "Options", "fit", "load_fit", "prepare"]
 
 
 @dataclass(frozen=True)
-class Engine:
-    """Where an engine lives, what it uses of the model, and the tie model it takes when none is named."""
+class Prepared:
+    """A request of a fit, checked: engine, model, counts, options."""
 
-    path: str
-    default_ties: str = "rao-kupper"
-
-
-ENGINES: dict[str, Engine] = {
-    "ml": Engine("bayesbt.infer.classical:fit_ml"),
-    "map": Engine("bayesbt.infer.laplace:fit_map"),
-    "laplace": Engine("bayesbt.infer.laplace:fit_laplace"),
-    "numpyro": Engine("bayesbt.infer.numpyro_engine:fit_numpyro"),
-    "gienapp": Engine("bayesbt.infer.classical:fit_gienapp"),
-    "ilsr": Engine("bayesbt.infer.classical:fit_ilsr", default_ties="split"),
-}
-AUTO = "numpyro"
+    engine: str
+    spec: ModelSpec
+    counts: Counts
+    options: Options
 
 
 def fit(
@@ -47,11 +40,15 @@ def fit(
     ties: str | None = None,
     engine: str = "auto",
     order: Order = "none",
+    judges: Judges = "ignore",
+    tie_parameter: TieParameter = "shared",
+    covariates: Sequence[str] = (),
     priors: Priors | Mapping[str, str | float | Prior] | None = None,
     items: Items | None = None,
     dimension: str | None = None,
     judge: str | None = None,
     topic: str | None = None,
+    soft: bool = False,
     **options: Any,
 ) -> Fit:
     """Fit strengths to judgments.
@@ -63,17 +60,25 @@ def fit(
         Tie model; rao-kupper where none is named (split for ilsr).
     engine : str
         A name of :data:`ENGINES`, or ``auto`` (numpyro).
-    order : {"none", "shared"}
-        Whether the item shown first gets an advantage.
+    order : {"none", "shared", "by-judge"}
+        Whether the item shown first gets an advantage, the same for all or one for each judge.
+    judges : {"ignore", "adherence"}
+        Pool the judges, or give each an adherence (discrimination) of geometric mean 1.
+    tie_parameter : {"shared", "by-judge"}
+        One tie parameter, or one for each judge.
+    covariates : sequence of str
+        Item covariates: numeric columns of ``items``, ``words`` or ``log_words``.
     priors : Priors or dict, optional
         Changes to the default priors, such as ``{"strength_sd": 3, "tie": "Beta(2, 5)"}``.
     items : Items, optional
         Declared items; those never compared are kept and marked.
     dimension, judge, topic : str, optional
         Keep only these judgments.
+    soft : bool
+        Count label probabilities (p_a, p_tie, p_b) in the place of outcomes.
     **options
         Fields of :class:`bayesbt.infer.results.Options`: draws, tune, chains, target_accept, seed, interval,
-        tau, reg, alpha, reference, progress.
+        tau, reg, alpha, reference, progress, sampler.
 
     Returns
     -------
@@ -87,54 +92,84 @@ def fit(
         Maximum likelihood without a finite maximum.
     """
     started = time.perf_counter()
-    name = AUTO if engine == "auto" else engine
-    if name not in ENGINES:
-        raise InputError(f"--engine {engine!r} is not known. Allowed: auto, {', '.join(ENGINES)}.")
-    settings = read_options(options)
+    prepared = prepare(
+        judgments,
+        engine=engine,
+        model={"ties": ties, "order": order, "judges": judges, "tie_parameter": tie_parameter},
+        covariates=covariates,
+        priors=priors,
+        selection={"items": items, "dimension": dimension, "judge": judge, "topic": topic, "soft": soft},
+        options=options,
+    )
+    name, spec, counts, settings = prepared.engine, prepared.spec, prepared.counts, prepared.options
+    result = run_engine(name, counts, spec, settings)
+    facts = provenance(
+        seed=settings.seed,
+        wall_time=time.perf_counter() - started,
+        source=getattr(judgments, "source", "counts"),
+    )
+    diagnostics = diagnose(result, name, messages_of(prepared))
+    return criticised(Fit(spec, counts, name, settings, result, diagnostics, facts))
+
+
+def criticised(fitted: Fit) -> Fit:
+    """Return the fit with what its posterior says against its model, in its messages too."""
+    from bayesbt.infer.criticism import criticise
+
+    found = criticise(fitted)
+    if found is None:
+        return fitted
+    messages = (*fitted.diagnostics.messages, *found.messages())
+    return replace(
+        fitted, criticism=found.as_dict(), diagnostics=replace(fitted.diagnostics, messages=messages)
+    )
+
+
+def prepare(
+    judgments: Judgments | Counts,
+    *,
+    engine: str,
+    model: Mapping[str, Any],
+    covariates: Sequence[str],
+    priors: Priors | Mapping[str, str | float | Prior] | None,
+    selection: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Prepared:
+    """Check what a fit was asked for, and count the judgments."""
+    name, settings = engine_name(engine), read_options(options)
     priors = priors if isinstance(priors, Priors) else Priors().updated(priors or {})
-    spec = ModelSpec(ties or ENGINES[name].default_ties, order, priors=priors)
-    counts = _counted(judgments, items=items, dimension=dimension, judge=judge, topic=topic)
+    ties = model["ties"] or ENGINES[name].default_ties
+    spec = ModelSpec(**{**model, "ties": ties}, covariates=tuple(covariates), priors=priors)
+    require_whole_model(name, spec)
+    counts = _counted(judgments, spec, selection)
+    if spec.by_judge and len(counts.judges) < 2:
+        raise InputError(
+            "parameters by judge need two judges or more; there is one. Use --order shared at most."
+        )
     if settings.reference is not None and settings.reference not in counts.items:
         raise InputError(f"--reference {settings.reference!r} is not an item of these judgments.")
-    result = run_engine(name, counts, spec, settings)
-    messages = (*counts.messages, *_data_messages(counts, spec, name))
-    elapsed = time.perf_counter() - started
-    facts = provenance(seed=settings.seed, wall_time=elapsed, source=getattr(judgments, "source", "counts"))
-    return Fit(spec, counts, name, settings, result, diagnose(result, name, messages), facts)
+    return Prepared(name, spec, counts, settings)
 
 
-def run_engine(name: str, counts: Counts, spec: ModelSpec, options: Options) -> EngineResult:
-    """Call an engine by its name; its module is imported here and not before."""
-    module, _, function = ENGINES[name].path.partition(":")
-    result: EngineResult = getattr(import_module(module), function)(counts, spec, options)
-    return result
-
-
-def read_options(options: Mapping[str, Any]) -> Options:
-    """Check the names and ranges of the options of :func:`fit`."""
-    allowed = [option.name for option in fields(Options)]
-    unknown = sorted(set(options) - set(allowed))
-    if unknown:
-        raise InputError(f"fit: no option named {', '.join(unknown)}. Allowed: {', '.join(allowed)}.")
-    settings = Options(**options)
-    for name, least in (("draws", 2), ("tune", 1), ("chains", 1)):
-        if getattr(settings, name) < least:
-            raise InputError(f"--{name} {getattr(settings, name)}: must be {least} or more.")
-    for name, value in (("interval", settings.interval), ("target-accept", settings.target_accept)):
-        if not 0 < value < 1:
-            raise InputError(f"--{name} {value:g}: must be between 0 and 1.")
-    return settings
-
-
-def _counted(judgments: Judgments | Counts, **selection: Any) -> Counts:
+def _counted(judgments: Judgments | Counts, spec: ModelSpec, selection: Mapping[str, Any]) -> Counts:
     if isinstance(judgments, Judgments):
-        return count_judgments(judgments, **selection)
-    given = [name for name, value in selection.items() if value is not None]
+        counts = count_judgments(judgments, by_judge=spec.by_judge, **selection)
+        design = design_matrix(selection["items"], spec.covariates, counts.items)
+        return replace(counts, covariates=design) if spec.covariates else counts
+    given = [name for name, value in selection.items() if value]
     if given:
         raise InputError(
             f"fit: {', '.join(given)} cannot be chosen once judgments are counted; count them so."
         )
+    if judgments.covariates.shape != (judgments.n_items if spec.covariates else 0, len(spec.covariates)):
+        raise InputError("fit: the covariates of these counts are not those that the model names.")
     return judgments
+
+
+def messages_of(prepared: Prepared) -> tuple[str, ...]:
+    """Say what the reader of the fit must know of its data."""
+    counts = prepared.counts
+    return (*counts.messages, *_data_messages(counts, prepared.spec, prepared.engine))
 
 
 def _data_messages(counts: Counts, spec: ModelSpec, engine: str) -> list[str]:
@@ -161,7 +196,7 @@ def _data_messages(counts: Counts, spec: ModelSpec, engine: str) -> list[str]:
     return messages
 
 
-def load_fit(folder: Any) -> Fit:
+def load_fit(folder: str | Path) -> Fit:
     """Read a fit folder written by :meth:`Fit.save`."""
     from bayesbt.infer.folder import load
 

@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesbt.infer.results import Draws, EngineResult
+
+Floats = NDArray[np.float64]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
@@ -32,14 +35,19 @@ class Diagnostics:
         return asdict(self) | {"messages": list(self.messages)}
 
 
-def diagnose(result: EngineResult, engine: str, messages: Sequence[str]) -> Diagnostics:
-    """Judge the draws of a sampler against the limits; other engines have nothing to converge."""
+def diagnose(
+    result: EngineResult, engine: str, messages: Sequence[str], extra: Floats | None = None
+) -> Diagnostics:
+    """Judge the draws of a sampler against the limits; other engines have nothing to converge.
+
+    ``extra`` (chains, draws, n): further draws that must converge.
+    """
     messages = (*messages, *result.messages)
     if result.draws is None or not result.draws.sample_stats:
         return Diagnostics(True, None, None, None, None, None, messages)
     from bayesbt.infer.container import convergence, e_bfmi
 
-    rhat, bulk, tail = convergence(_stacked(result.draws))
+    rhat, bulk, tail = convergence(_stacked(result.draws, extra))
     stats = result.draws.sample_stats
     divergences = int(stats["diverging"].sum())
     bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
@@ -48,8 +56,9 @@ def diagnose(result: EngineResult, engine: str, messages: Sequence[str]) -> Diag
     return Diagnostics(not poor, *values, divergences, bfmi, (*poor, *messages))
 
 
-def _stacked(draws: Draws) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _stacked(draws: Draws, extra: Floats | None) -> Floats:
     columns = [draws.strength, *(scalar[..., None] for scalar in draws.scalars.values())]
+    columns += [*draws.vectors.values(), *([] if extra is None else [extra])]
     stacked = np.concatenate(columns, axis=-1)
     return stacked[..., np.ptp(stacked, axis=(0, 1)) > 0]  # an item alone in its component is always 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from scipy.stats import norm
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
+from bayesbt.infer.contraction import contraction
 from bayesbt.infer.diagnostics import Diagnostics
 from bayesbt.infer.results import SCALARS, EngineResult, Estimate, Options
 from bayesbt.ranks import highest_density_interval, rank_draws, shared_ranks
@@ -38,6 +40,9 @@ class Fit:
     diagnostics : Diagnostics
     provenance : dict
         Versions, seed, device, wall time, hashes of the inputs.
+    criticism : dict
+        Predictive checks, pairs and triads that do not fit, sensitivity to prior and likelihood: as in
+        fit.json, see :class:`bayesbt.infer.criticism.Criticism`. Empty where there is no posterior.
     """
 
     spec: ModelSpec
@@ -47,6 +52,7 @@ class Fit:
     result: EngineResult
     diagnostics: Diagnostics
     provenance: dict[str, Any] = field(default_factory=dict)
+    criticism: dict[str, Any] = field(default_factory=dict)
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -128,6 +134,36 @@ class Fit:
                 out[name]["native"] = self._native(out[name]["mean"])
         return out
 
+    def judge_parameters(self) -> pd.DataFrame:
+        """One row a judge: judgments, and mean and interval of what the model gives each judge.
+
+        Columns ``judge``, ``judgments`` and, where modelled, ``order`` (beta, log-odds), ``tie`` (t, a
+        probability) and ``adherence`` (alpha), each with ``_lower`` and ``_upper``.
+        """
+        if not self.spec.by_judge:
+            return pd.DataFrame(columns=["judge", "judgments"])
+        counts = self.counts
+        weight = np.bincount(counts.judge, counts.wins_a + counts.ties + counts.wins_b, len(counts.judges))
+        columns = {"order_by_judge": "order", "tie_by_judge": "tie", "adherence": "adherence"}
+        table = self._vector_table(columns)
+        return pd.concat([pd.DataFrame({"judge": counts.judges, "judgments": weight}), table], axis=1)
+
+    def covariate_parameters(self) -> pd.DataFrame:
+        """One row a covariate: mean and interval of gamma, in log-odds for one standard deviation."""
+        table = self._vector_table({"covariate": "coefficient"})
+        return pd.concat([pd.DataFrame({"covariate": list(self.spec.covariates)}), table], axis=1)
+
+    def _vector_table(self, columns: Mapping[str, str]) -> pd.DataFrame:
+        """Mean and interval, by column, of the vectors of draws that the fit has."""
+        vectors = {} if self.result.draws is None else self.result.draws.vectors
+        table: dict[str, Floats] = {}
+        for name, public in columns.items():
+            if name in vectors:
+                draws = vectors[name].reshape(-1, vectors[name].shape[-1])
+                lower, upper = highest_density_interval(draws, self.options.interval)
+                table |= {public: draws.mean(axis=0), f"{public}_lower": lower, f"{public}_upper": upper}
+        return pd.DataFrame(table)
+
     def _from_draws(self, draws: Floats) -> dict[str, Any]:
         lower, upper = highest_density_interval(draws, self.options.interval)
         return {
@@ -164,7 +200,8 @@ class Fit:
         DataFrame
             ``item``, ``topic`` (where known), ``component``, ``strength`` (log-odds), ``sd``, ``lower``,
             ``upper``, ``rank`` (equal strengths share it; NaN for items never compared), ``rank_lower``,
-            ``rank_upper`` (interval of the rank), ``p_best``, ``comparisons``.
+            ``rank_upper`` (interval of the rank), ``p_best``, ``comparisons``, ``contraction`` (1 -
+            Var(posterior) / Var(prior): near 0 where only the prior speaks; NaN without a posterior).
         """
         return self._ranking.copy()
 
@@ -186,13 +223,15 @@ class Fit:
             frame["p_best"] = (ranks == 1).mean(axis=0)
             frame.loc[~compared, ["rank_lower", "rank_upper", "p_best"]] = np.nan
         frame["comparisons"] = counts.comparisons
+        frame["contraction"] = contraction(self)
         return frame.sort_values(["component", "rank", "item"], kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Return the document of fit.json (CONTRACT, section 4)."""
         counts = self.counts
         priors = self.spec.priors_in_force() if self.result.bayesian else {}
-        model = {"ties": self.spec.ties, "order": self.spec.order, "judges": self.spec.judges}
+        model = {name: getattr(self.spec, name) for name in ("ties", "order", "judges", "tie_parameter")}
+        model["covariates"] = list(self.spec.covariates)
         document: dict[str, Any] = plain(
             {
                 "model": model | {"engine": self.engine, "priors": priors},
@@ -205,9 +244,12 @@ class Fit:
                 },
                 "loglik": self.result.loglik,
                 "parameters": self.parameters(),
+                "judges": self.judge_parameters().to_dict(orient="records"),
+                "covariates": self.covariate_parameters().to_dict(orient="records"),
                 "items": self.ranking().to_dict(orient="records"),
                 "contrasts": {"covariance": "in posterior.nc / counts of the fit"},
                 "diagnostics": self.diagnostics.as_dict(),
+                "criticism": self.criticism,
                 "interval": self.options.interval,
                 "reference": self.options.reference,
             }
@@ -216,7 +258,12 @@ class Fit:
 
     @cached_property
     def idata(self) -> Any:
-        """ArviZ container: InferenceData, or DataTree with ArviZ 1.0 and later."""
+        """ArviZ container: InferenceData, or DataTree with ArviZ 1.0 and later.
+
+        ``log_likelihood`` holds ``judgment``, one value for each kind of judgment that the likelihood counts;
+        the coordinate ``count`` says how many there are, and ``az.loo`` takes each once. To compare models,
+        give ``az.compare`` the results of :meth:`bayesbt.infer.loo.Loo.arviz`.
+        """
         from bayesbt.infer.groups import container_of
 
         return container_of(self)

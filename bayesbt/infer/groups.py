@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from bayesbt.infer import container
-from bayesbt.infer.model import Cells, linear_predictor
+from bayesbt.infer.model import Cells, fixed_values, linear_predictor
 from bayesbt.infer.results import Draws, centre
+from bayesbt.spec import ModelSpec
 
 if TYPE_CHECKING:
     from bayesbt.infer.fit import Fit
@@ -94,29 +95,34 @@ def _constant(fit: Fit) -> xr.Dataset:
     return xr.Dataset(variables, coords={"item": _items(fit), "other_item": _items(fit)})
 
 
-def parameters_of_draw(draws: Draws, chain: int, draw: int) -> dict[str, Any]:
+def parameters_of_draw(spec: ModelSpec, draws: Draws, chain: int, draw: int) -> dict[str, Any]:
     """One draw as the model in pure arrays takes it (D = 1)."""
     scalars = {name: values[chain, draw] for name, values in draws.scalars.items()}
     vectors = {name: values[chain, draw] for name, values in draws.vectors.items()}
-    parameters = {"strength": draws.strength[chain, draw][None]}
-    if "order" in scalars:
-        parameters["order"] = np.atleast_1d(scalars["order"])
-    if "tie" in scalars:
-        parameters["tie_logit"] = np.atleast_1d(logit(scalars["tie"]))
+    fixed_tie, fixed_order = fixed_values(spec)
+    tie_logit = logit(scalars["tie"]) if "tie" in scalars else fixed_tie
+    order = scalars.get("order", fixed_order)
+    parameters = {
+        "strength": draws.strength[chain, draw][None],
+        "tie_logit": np.atleast_1d(tie_logit),
+        "order": np.atleast_1d(order),
+    }
     if "order_by_judge" in vectors:
-        parameters["order_by_judge"] = vectors["order_by_judge"] - scalars.get("order", 0.0)
+        parameters["order_by_judge"] = vectors["order_by_judge"] - order
     if "tie_by_judge" in vectors:
-        parameters["tie_by_judge"] = logit(vectors["tie_by_judge"]) - parameters["tie_logit"]
+        parameters["tie_by_judge"] = logit(vectors["tie_by_judge"]) - tie_logit
     if "adherence" in vectors:
         parameters["log_adherence"] = np.log(vectors["adherence"])
     return parameters
 
 
-def _log_probabilities(fit: Fit, draws: Draws, cells: Cells, kept: Ints) -> Iterator[tuple[int, int, Floats]]:
+def log_probabilities(fit: Fit, draws: Draws, cells: Cells, kept: Ints) -> Iterator[tuple[int, int, Floats]]:
     """Yield (chain, position in ``kept``, (3, C) log-probabilities of a, tie, b) of the kept draws."""
     for chain in range(draws.strength.shape[0]):
         for k, draw in enumerate(kept):
-            delta, tie_logit = linear_predictor(np, fit.spec, parameters_of_draw(draws, chain, draw), cells)
+            delta, tie_logit = linear_predictor(
+                np, fit.spec, parameters_of_draw(fit.spec, draws, chain, draw), cells
+            )
             parts = fit.spec.tie_model.log_probabilities(np, delta, tie_logit)
             yield chain, k, np.stack([np.broadcast_to(part, delta.shape) for part in parts])
 
@@ -127,9 +133,9 @@ def _log_likelihood(fit: Fit, draws: Draws) -> xr.Dataset:
     observed = np.stack([cells.wins_a, cells.ties, cells.wins_b])
     kind, cell = np.nonzero(observed)
     chains, size = draws.strength.shape[:2]
-    kept = _thin(size, LOG_LIKELIHOOD_VALUES // max(1, chains * len(kind)))
+    kept = thin(size, LOG_LIKELIHOOD_VALUES // max(1, chains * len(kind)))
     values = np.empty((chains, len(kept), len(kind)), dtype=np.float32)
-    for chain, k, log_p in _log_probabilities(fit, draws, cells, kept):
+    for chain, k, log_p in log_probabilities(fit, draws, cells, kept):
         values[chain, k] = log_p[kind, cell]
     labels = _items(fit)
     coords = {
@@ -149,12 +155,12 @@ def _posterior_predictive(fit: Fit, draws: Draws) -> xr.Dataset:
     model = fit.spec.tie_model
     cells = Cells.of(fit.counts, model)
     chains, size = draws.strength.shape[:2]
-    kept = _thin(size, PREDICTIVE_DRAWS // chains)
+    kept = thin(size, PREDICTIVE_DRAWS // chains)
     total = np.rint(cells.wins_a + cells.ties + cells.wins_b).astype(np.int64)
     possible = np.array([[1.0], [float(model.has_tie_parameter)], [1.0]])
     counts = np.zeros((3, chains, len(kept), len(total)), dtype=np.int64)
     rng = np.random.default_rng(fit.options.seed)
-    for chain, k, log_p in _log_probabilities(fit, draws, cells, kept):
+    for chain, k, log_p in log_probabilities(fit, draws, cells, kept):
         p = np.exp(log_p) * possible
         counts[:, chain, k] = rng.multinomial(total, (p / p.sum(axis=0)).T).T
     variables = {name: (("chain", "draw", "cell"), counts[k]) for k, name in enumerate(OUTCOME_COUNTS)}
@@ -163,7 +169,7 @@ def _posterior_predictive(fit: Fit, draws: Draws) -> xr.Dataset:
     return xr.Dataset(variables, coords | {"chain": np.arange(chains), "draw": kept})
 
 
-def _thin(size: int, most: int) -> Ints:
+def thin(size: int, most: int) -> Ints:
     """At most ``most`` (and at least one) of the indices 0 to size - 1, evenly spaced."""
     most = max(1, min(size, most))
     return np.unique(np.linspace(0, size - 1, most).astype(np.int64))

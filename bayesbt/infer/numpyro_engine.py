@@ -94,15 +94,18 @@ def build_model(counts: Counts, spec: ModelSpec, centredness: Floats | float = 1
 
     ``centredness`` in [0, 1], one number or (D, I): the sampler moves ``z ~ Normal(0, sd^c)`` with
     ``strength = z sd^(1 - c)``, which is centred for 1 and non-centred for 0 (Papaspiliopoulos et al. 2007).
+
+    The model takes other counts of the same cells as its one argument, (3, C) as the likelihood sees them, so
+    that one compiled sampler serves many data sets.
     """
     model, priors = spec.tie_model, spec.priors
     cells = Cells.of(counts, model)
     a, b, of, by = (jnp.asarray(index) for index in (cells.a, cells.b, cells.dimension, cells.judge))
-    observed = [jnp.asarray(count) for count in (cells.wins_a, cells.ties, cells.wins_b)]
+    counted = jnp.stack([jnp.asarray(count) for count in (cells.wins_a, cells.ties, cells.wins_b)])
     size, n_judges = len(counts.dimensions), len(counts.judges)
     share = jnp.broadcast_to(jnp.asarray(centredness, dtype=float), (size, cells.n_items))
 
-    def judgments() -> None:
+    def judgments(observed: Any = counted) -> None:
         strength = _strength(counts, spec, share)
         delta = strength[of, a] - strength[of, b]
         if spec.judges == "adherence":
@@ -207,4 +210,4 @@ def sample(counts: Counts, spec: ModelSpec, options: Options) -> Samples:
 
 def fit_numpyro(counts: Counts, spec: ModelSpec, options: Options) -> EngineResult:
     """Sample one dimension."""
-    return results_of(sample(counts, spec, options), counts)[0]
+    return results_of(sample(counts, spec, options), counts, spec)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ Ints = NDArray[np.int64]
 #: The scalar parameters in outputs: t (probability), beta (log-odds), sd of the strengths (log-odds).
 SCALARS = ("tie", "order", "strength_sd", "order_judge_sd", "tie_judge_sd", "adherence_sd")
 
-
 VECTORS = ("order_by_judge", "tie_by_judge", "adherence", "covariate")
+
+Sampler = Literal["pymc", "nutpie"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Options:
         ilsr: regularisation, as in choix.
     reference : str or None
         Give strengths and errors relative to this item, not centred.
+    sampler : {"pymc", "nutpie"}
+        Whose NUTS draws from the PyMC model.
     progress : bool
         A progress bar on standard error, where that is a terminal.
     """
@@ -51,6 +55,7 @@ class Options:
     reg: float = 0.1
     alpha: float = 0.01
     reference: str | None = None
+    sampler: Sampler = "pymc"
     progress: bool = False
 
 

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from bayesbt.counts import Counts
+from bayesbt.infer.model import fixed_values
 from bayesbt.infer.results import Draws, EngineResult, centre
+from bayesbt.spec import ModelSpec
 
 Floats = NDArray[np.float64]
 
@@ -44,30 +46,38 @@ class Samples:
     statistics: dict[str, NDArray[np.generic]]
 
 
-def results_of(samples: Samples, counts: Counts) -> list[EngineResult]:
+def results_of(samples: Samples, counts: Counts, spec: ModelSpec) -> list[EngineResult]:
     """Split by dimension; judges' effects are added to the common values of the dimension."""
     return [
-        EngineResult(bayesian=True, draws=_draws(samples, counts, d)) for d in range(len(counts.dimensions))
+        EngineResult(bayesian=True, draws=_draws(samples, counts, spec, d))
+        for d in range(len(counts.dimensions))
     ]
 
 
-def _draws(samples: Samples, counts: Counts, d: int) -> Draws:
+def _draws(samples: Samples, counts: Counts, spec: ModelSpec, d: int) -> Draws:
     values = samples.values
     component = counts.of_dimension(d).component
     scalars: dict[str, Floats] = {}
     scalars |= {name: values[name][..., d] for name in ("tie", "order", "strength_sd") if name in values}
     spreads = ("order_judge_sd", "tie_judge_sd", "adherence_sd")
     scalars |= {name: values[name] for name in spreads if name in values}
-    shape = values["strength"].shape[:2]
+    tie_logit, order = fixed_values(spec)
+    shape = (*values["strength"].shape[:2], 1)
     vectors: dict[str, Floats] = {}
     if "order_by_judge" in values:
         vectors["order_by_judge"] = (
-            scalars.get("order", np.zeros(shape))[..., None] + values["order_by_judge"]
+            _common(scalars, "order", np.full(shape, order)) + values["order_by_judge"]
         )
     if "tie_by_judge" in values:
-        vectors["tie_by_judge"] = expit(logit(scalars["tie"])[..., None] + values["tie_by_judge"])
+        common = _common(scalars, "tie", np.full(shape, expit(tie_logit)))
+        vectors["tie_by_judge"] = expit(logit(common) + values["tie_by_judge"])
     if "adherence" in values:
         vectors["adherence"] = values["adherence"]
     if "covariate" in values:
         vectors["covariate"] = values["covariate"][..., d, :]
     return Draws(centre(values["strength"][:, :, d], component), scalars, samples.statistics, vectors)
+
+
+def _common(scalars: dict[str, Floats], name: str, fixed: Floats) -> Floats:
+    """(chains, draws, 1) What judges have in common: sampled, or fixed by its prior."""
+    return scalars[name][..., None] if name in scalars else fixed
