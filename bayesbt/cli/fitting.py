@@ -70,7 +70,7 @@ def fit(
     draws: o.Draws = 1000,
     tune: o.Tune = 1000,
     chains: o.Chains = 4,
-    target_accept: Annotated[float, typer.Option(help="Of NUTS, a probability.")] = 0.8,
+    target_accept: Annotated[float, typer.Option(help="Of NUTS, a probability.")] = 0.9,
     interval: Annotated[float, typer.Option(help="Probability of every interval.")] = 0.95,
     reference: Annotated[
         str | None, typer.Option(metavar="ITEM", help="Give strengths relative to it.")
@@ -193,8 +193,11 @@ def ties(
         agreement = comparison.rank_agreement.rename(columns={"flips": "n_flips", "flipped": "flips"})
         print_json({"models": records(comparison.table), "rank_agreement": records(agreement)})
         return
-    for fitted in comparison.fits.values():
-        _show_trouble(fitted.summary())
+    for name in comparison.table.loc[~comparison.table["ok"], "ties"]:
+        print(f"POOR DIAGNOSTICS with --ties {name}: do not trust its numbers.")
+    notes = [note for fitted in comparison.fits.values() for note in fitted.diagnostics.messages]
+    for note in dict.fromkeys(notes):
+        print(f"note: {note}")
     print_table(records(comparison.table))
     print()
     print_table(records(comparison.rank_agreement.drop(columns="flipped")))
