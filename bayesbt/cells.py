@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,30 +31,37 @@ def read_labels(frame: pd.DataFrame, source: str) -> dict[str, Any]:
     return data
 
 
-def read_numbers(frame: pd.DataFrame, rows: npt.NDArray[np.int64], source: str) -> dict[str, Any]:
-    """Read run, count and the label probabilities; an impossible number is an error with its rows."""
+def read_numbers(
+    frame: pd.DataFrame, rows: npt.NDArray[np.int64], origin: Mapping[str, str], source: str
+) -> dict[str, Any]:
+    """Read run, count and the label probabilities; an impossible number is an error with its rows.
+
+    ``origin`` gives the name that each column has in the source.
+    """
+
+    def place(name: str) -> str:
+        return f"{source}, column {origin.get(name, name)!r}"
+
     data: dict[str, Any] = {}
     if "run" in frame:
-        values, _ = numbers(frame["run"], f"{source}, column 'run'")
+        values, _ = numbers(frame["run"], place("run"))
         with np.errstate(invalid="ignore"):
             bad = ~np.isfinite(values) | (values != np.round(values))
-        _reject(frame["run"], bad, rows, f"{source}, column 'run'", "a whole number that tells repeats apart")
+        _reject(frame["run"], bad, rows, place("run"), "a whole number that tells repeats apart")
         data["run"] = values.astype(np.int64)
     if "count" in frame:
-        values, _ = numbers(frame["count"], f"{source}, column 'count'")
+        values, _ = numbers(frame["count"], place("count"))
         what = "a finite number, 0 or more (0: the row is ignored, its items are kept)"
-        _reject(frame["count"], ~np.isfinite(values) | (values < 0), rows, f"{source}, column 'count'", what)
+        _reject(frame["count"], ~np.isfinite(values) | (values < 0), rows, place("count"), what)
         data["count"] = values
     else:
         data["count"] = np.ones(len(frame))
     total = np.zeros(len(frame))
     for name in PROBABILITY_COLUMNS:
         if name in frame:
-            values, unreadable = numbers(frame[name], f"{source}, column {name!r}")
+            values, unreadable = numbers(frame[name], place(name))
             bad = unreadable | (values < 0) | (values > 1)
-            _reject(
-                frame[name], bad, rows, f"{source}, column {name!r}", "a probability from 0 to 1, or blank"
-            )
+            _reject(frame[name], bad, rows, place(name), "a probability from 0 to 1, or blank")
             data[name] = values
             total += np.nan_to_num(values)
     over = total > 1 + 1e-6

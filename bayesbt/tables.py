@@ -143,7 +143,7 @@ class Judgments:
             "outcome": pd.Categorical.from_codes(outcome_codes, dtype=OUTCOME_DTYPE),
         }
         data |= read_labels(renamed, source)
-        data |= read_numbers(renamed, number, source)
+        data |= read_numbers(renamed, number, origin, source)
         data |= texts
         extra = {name: as_objects(renamed[name]) for name in renamed.columns if name not in JUDGMENT_COLUMNS}
         return cls(pd.DataFrame(data | {"row": number} | extra), source, (*findings, *who.findings))

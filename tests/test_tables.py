@@ -263,7 +263,7 @@ def test_a_blank_outcome_needs_a_reason():
 @pytest.mark.parametrize("bad", ["-1", "-0.5", "nan", "inf", "-inf", "", "many", "1_000"])
 def test_a_count_that_is_no_weight_is_an_error_with_its_row(bad: str):
     frame = table(("x", "y", "a", "2"), ("y", "x", "b", bad), columns="item_a item_b outcome weight")
-    with pytest.raises(InputError, match=r"column 'count': .*\(row 2\).*0 or more"):
+    with pytest.raises(InputError, match=r"column 'weight': .*\(row 2\).*0 or more"):
         Judgments.from_frame(frame)
 
 

@@ -1,0 +1,5 @@
+"""``python -m bayesbt`` is ``bayesbt``."""
+
+from bayesbt.cli import main
+
+main()

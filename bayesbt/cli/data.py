@@ -1,0 +1,165 @@
+"""Commands on data: import, check, pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bayesbt.cli import options as o
+from bayesbt.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bayesbt.tables import Finding, Judgments
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("import", epilog="Example: bayesbt import data/tasting/judgments.csv -o tasting.jsonl")(
+        import_
+    )
+    app.command("check", epilog="Example: bayesbt check data/tasting/judgments.csv")(check)
+    app.command("pairs", epilog="Example: bayesbt pairs data/ladder/items.csv --both-orders -o pairs.csv")(
+        pairs
+    )
+
+
+def import_(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A file, a folder of a known format, or -.")],
+    output: o.Output,
+    format: Annotated[
+        str, typer.Option(help="auto, csv, webis, ukpconvarg, arena, matrix or counts.")
+    ] = "auto",
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            "--items", help="Where items with texts go, for formats that have them [OUTPUT.items.csv]."
+        ),
+    ] = None,
+    mapping: o.Mapping = "",
+    outcomes: o.Outcomes = "auto",
+    strict: o.Strict = False,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Turn judgments in any known format into our own, with the items where texts exist."""
+    o.data_json_only(output, as_json)
+    from bayesbt.formats import import_source, write_items, write_judgments
+
+    read = import_source(
+        source, format=format, mapping=o.parse_map(mapping), outcomes=outcomes, strict=strict
+    )
+    write_judgments(read.judgments, output, force=force)
+    written = [output]
+    if read.items is not None and (items is not None or output != "-"):
+        target = items or _beside(Path(output), "items.csv")
+        write_items(read.items, target, force=force)
+        written.append(str(target))
+    show_findings(read.judgments.findings)
+    if as_json:
+        facts = summary(read.judgments)
+        print_json(
+            {"written": written, "data": facts, "findings": findings_document(read.judgments.findings)}
+        )
+    else:
+        say(f"Wrote {' and '.join(written)}: {len(read.judgments):,} judgments.")
+
+
+def check(
+    source: o.Source,
+    mapping: o.Mapping = "",
+    outcomes: o.Outcomes = "auto",
+    strict: o.Strict = False,
+    items: o.ItemsFile = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say what is wrong or risky before a fit; exit code 1 when a fit would be refused.
+
+    It names bad rows by number, look-alike names, components, items that never win or lose, bridges,
+    position effects and duplicates.
+    """
+    from bayesbt.checking import check as find
+    from bayesbt.formats import read_items
+
+    judgments = o.load_judgments(source, mapping, outcomes, strict)
+    findings = find(judgments, None if items is None else read_items(items))
+    refused = any(finding.level == "error" for finding in findings)
+    if as_json:
+        print_json({"ok": not refused, "data": summary(judgments), "findings": findings_document(findings)})
+    else:
+        facts = summary(judgments)
+        print(", ".join(f"{name} {value:,g}" for name, value in facts.items()))
+        for finding in findings:
+            print(f"{finding.level}: {finding.message}")
+        if not findings:
+            print("Nothing to remark.")
+    raise typer.Exit(1 if refused else 0)
+
+
+def pairs(
+    items: Annotated[
+        str,
+        typer.Argument(metavar="ITEMS", help="A table with a column item, and topic where there are topics."),
+    ],
+    output: o.Output,
+    design: Annotated[
+        Literal["all", "cyclic", "budget"],
+        typer.Option(help="all pairs, each item with its next neighbours in a circle, or a number of pairs."),
+    ] = "all",
+    degree: Annotated[int | None, typer.Option(min=1, help="cyclic: neighbours of each item.")] = None,
+    budget: Annotated[int | None, typer.Option(min=1, help="budget: how many pairs.")] = None,
+    both_orders: Annotated[
+        bool, typer.Option("--both-orders", help="Ask for each pair in both orders.")
+    ] = False,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say which pairs to ask for; only pairs inside a topic where the items have topics."""
+    o.data_json_only(output, as_json)
+    from bayesbt.formats import read_items, write_pairs
+    from bayesbt.pairing import design_pairs
+
+    made = design_pairs(
+        read_items(items), design, budget=budget, degree=degree, both_orders=both_orders, seed=seed
+    )
+    write_pairs(made, output, force=force)
+    if as_json:
+        print_json({"written": [output], "pairs": len(made)})
+    else:
+        say(f"Wrote {output}: {len(made):,} pairs.")
+
+
+def summary(judgments: Judgments) -> dict[str, Any]:
+    """Count rows, judgments (weighted), ties, unscored rows and items."""
+    frame = judgments.frame
+    count = frame["count"]
+    return {
+        "rows": len(frame),
+        "judgments": float(count[frame["outcome"].notna()].sum()),
+        "ties": float(count[frame["outcome"] == "tie"].sum()),
+        "unscored": float(count[frame["outcome"].isna()].sum()),
+        "items": len(judgments.items),
+    }
+
+
+def findings_document(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Give findings as JSON has them."""
+    return [
+        {"level": f.level, "code": f.code, "message": f.message, "rows": list(f.rows), "items": list(f.items)}
+        for f in findings
+    ]
+
+
+def show_findings(findings: Iterable[Finding]) -> None:
+    """Tell what reading dropped or changed, on standard error."""
+    for finding in findings:
+        say(f"{finding.level}: {finding.message}")
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """``a/judgments.csv.gz`` and ``items.csv`` give ``a/judgments.items.csv``."""
+    return path.with_name(f"{path.name.partition('.')[0]}.{ending}")

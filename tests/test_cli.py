@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+import typer
+
+from bayesbt.cli import app, main
+
+ROOT = Path(__file__).parent.parent
+NEEDS_MODEL = {"judge", "models fetch", "run", "demo"}
+
+
+class Done(NamedTuple):
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def bayesbt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in an empty folder that has the data of the project."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+
+    def run(line: str, stdin: str = "") -> Done:
+        monkeypatch.setattr("sys.argv", ["bayesbt", *line.split()])
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = 0
+        with warnings.catch_warnings():
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Every command with the example at the end of its help."""
+    root = typer.main.get_command(app)
+    groups = [("", root)]
+    for prefix, group in groups:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                groups.append((f"{name} ", command))
+            else:
+                yield f"{prefix}{name}", command.epilog or ""
+
+
+EXAMPLES = dict(commands())
+
+
+def example(name: str) -> str:
+    """The example's arguments, its line breaks joined as a shell does."""
+    return EXAMPLES[name].removeprefix("Example: bayesbt ").replace("\\\n\n", "")
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_help_ends_with_an_example_of_the_command(bayesbt: Run, name: str) -> None:
+    done = bayesbt(f"{name} --help")
+    assert done.code == 0
+    assert EXAMPLES[name].startswith(f"Example: bayesbt {name}")
+    assert all(len(line) <= 76 for line in EXAMPLES[name].split("\n\n"))
+    last = done.out.rstrip().splitlines()[-1].strip()
+    assert EXAMPLES[name].split("\n\n")[-1].endswith(last)
+
+
+def test_examples_run_in_the_order_of_the_help(bayesbt: Run) -> None:
+    assert set(EXAMPLES) >= NEEDS_MODEL
+    for name in EXAMPLES:
+        if name not in NEEDS_MODEL:
+            done = bayesbt(example(name))
+            assert done.code == 0, f"{name}: {done.err}"
+    assert len(Path("tasting.jsonl").read_text().splitlines()) == 120
+    assert len(pd.read_csv("pairs.csv")) == 3 * 12 * 11
+    assert Path("reports/tasting.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import data/tasting/judgments.csv -o out.csv",
+        "check data/tasting/judgments.csv",
+        "pairs data/ladder/items.csv --design cyclic --degree 2 -o out.csv",
+        "vote data/tasting/judgments.csv -o out.csv",
+        "fit data/tasting/judgments.csv --engine ml",
+        "fit data/tasting/judgments.csv --engine laplace --by judge",
+        "ties data/tasting/judgments.csv --engine ml --models split,davidson",
+        "models list",
+        "models show smollm2-135m",
+        "doctor",
+    ],
+)
+def test_json_is_one_document_and_alone_on_stdout(bayesbt: Run, line: str) -> None:
+    done = bayesbt(f"{line} --json")
+    assert done.code == 0, done.err
+    assert isinstance(done.json, dict)
+    assert "NaN" not in done.out
+
+
+def test_fit_prints_the_document_of_the_contract(bayesbt: Run) -> None:
+    document = bayesbt("fit data/tasting/judgments.csv --engine ml --order shared --json").json
+    assert document["model"] == {
+        "ties": "rao-kupper",
+        "order": "shared",
+        "judges": "ignore",
+        "engine": "ml",
+        "priors": {},
+    }
+    assert document["data"] == {"judgments": 120, "ties": 26, "unscored": 0, "items": 8, "components": 1}
+    assert document["loglik"] < 0
+    assert set(document["parameters"]) == {"tie", "order"}
+    assert document["parameters"]["tie"]["native"]["name"] == "theta"
+    first = document["items"][0]
+    assert first["rank"] == 1
+    assert {"component", "strength", "sd", "lower", "upper", "rank_lower", "rank_upper", "p_best"} <= set(
+        first
+    )
+    assert sum(row["comparisons"] for row in document["items"]) == 240
+    assert sum(row["strength"] for row in document["items"]) == pytest.approx(0, abs=1e-9)
+    assert document["diagnostics"]["ok"] is True
+    assert any("3 judges are pooled" in message for message in document["diagnostics"]["messages"])
+
+
+def test_fit_folder_and_rank_agree_with_fit(bayesbt: Run) -> None:
+    fitted = bayesbt("fit data/tasting/judgments.csv --engine laplace -o folder --json").json
+    names = {"spec.toml", "counts.parquet", "posterior.nc", "ranking.csv", "fit.json", "provenance.json"}
+    assert {path.name for path in Path("folder").iterdir()} == names
+    ranked = bayesbt("rank folder --top 2 --distribution --pairwise --json").json
+    assert [row["item"] for row in ranked["items"]] == [row["item"] for row in fitted["items"][:2]]
+    stronger = ranked["p_stronger"]["0"]
+    best, second = (stronger["columns"].index(row["item"]) for row in fitted["items"][:2])
+    forth, back = stronger["data"][best][second], stronger["data"][second][best]
+    assert forth > 0.5
+    assert forth + back == pytest.approx(1)
+    for row in ranked["rank_distribution"]["0"]["data"]:
+        assert sum(row) == pytest.approx(1)
+
+
+def test_same_seed_gives_the_same_bytes_and_another_seed_others(bayesbt: Run) -> None:
+    line = "fit data/tasting/judgments.csv --draws 100 --tune 200 --chains 2 --json --seed"
+    first, again, other = bayesbt(f"{line} 5"), bayesbt(f"{line} 5"), bayesbt(f"{line} 6")
+    assert first.out == again.out
+    assert first.out != other.out
+
+
+def test_poor_diagnostics_are_said_first_and_in_the_document(bayesbt: Run) -> None:
+    line = "fit data/tasting/judgments.csv --draws 20 --tune 5 --chains 2"
+    done = bayesbt(line)
+    assert done.code == 0
+    assert done.out.startswith("POOR DIAGNOSTICS")
+    assert bayesbt(f"{line} --json").json["diagnostics"]["ok"] is False
+
+
+def test_several_dimensions_need_a_choice(bayesbt: Run) -> None:
+    rows = [
+        ("p", "q", "a", "form"),
+        ("q", "p", "a", "form"),
+        ("q", "r", "b", "form"),
+        ("r", "q", "b", "form"),
+    ]
+    rows += [(a, b, "b" if o == "a" else "a", "content") for a, b, o, _ in rows]
+    pd.DataFrame(rows, columns=["item_a", "item_b", "outcome", "dimension"]).to_csv("two.csv", index=False)
+    refused = bayesbt("fit two.csv --engine laplace")
+    assert refused.code == 1
+    assert "content, form" in refused.err
+    assert bayesbt("fit two.csv --engine laplace --dimension form --json").json["data"]["judgments"] == 4
+    fits = bayesbt("fit two.csv --engine laplace --by dimension -o both --json").json["fits"]
+    assert list(fits) == ["content", "form"]
+    index = json.loads(Path("both/index.json").read_text())
+    assert [group["dimension"] for group in index["groups"]] == ["content", "form"]
+    assert bayesbt("rank both --json").json["fits"]["form"]["items"][0] == fits["form"]["items"][0]
+
+
+def test_map_and_standard_streams(bayesbt: Run) -> None:
+    text = "p1,p2,res\nx,y,won\ny,z,lost\nz,x,even\n"
+    spoken = "p1=item_a,p2=item_b,res=outcome,won=a,lost=b,even=tie"
+    done = bayesbt(f"import - -o - --map {spoken}", stdin=text)
+    assert done.code == 0
+    assert done.out == "item_a,item_b,outcome\nx,y,a\ny,z,b\nz,x,tie\n"
+
+
+def test_check_ends_with_1_where_a_fit_would_be_refused(bayesbt: Run) -> None:
+    Path("two.csv").write_text("item_a,item_b,outcome,dimension\nx,y,a,form\nx,y,b,content\n")
+    done = bayesbt("check two.csv --json")
+    assert (done.code, done.json["ok"]) == (1, False)
+    assert [finding["level"] for finding in done.json["findings"]].count("error") == 1
+    assert bayesbt("fit two.csv --engine laplace").code == 1
+
+
+def test_check_warns_where_only_maximum_likelihood_would_refuse(bayesbt: Run) -> None:
+    Path("never.csv").write_text("item_a,item_b,outcome\n" + "x,y,a\ny,z,a\n" * 3)
+    done = bayesbt("check never.csv --json")
+    assert (done.code, done.json["ok"]) == (0, True)
+    warned = [finding for finding in done.json["findings"] if finding["level"] == "warning"]
+    assert any("z" in finding["items"] and "--engine ml" in finding["message"] for finding in warned)
+    assert bayesbt("fit never.csv --engine ml").code == 1
+    assert bayesbt("fit never.csv --engine laplace").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("fit absent.csv", 1, "absent.csv: no such file"),
+        ("fit data/tasting/judgments.csv --ties raokupper", 1, "rao-kupper, davidson"),
+        ("fit data/tasting/judgments.csv --engine stan", 1, "auto, ml, map"),
+        ("fit data/tasting/judgments.csv --prior tie=Cauchy(1)", 1, "Cauchy"),
+        ("fit data/tasting/judgments.csv --engine ml --reference tea", 1, "'tea'"),
+        ("fit data/tasting/judgments.csv --by taster", 1, "dimension, topic, judge"),
+        ("rank data", 1, "data"),
+        ("run absent.toml", 1, "absent.toml: no such file"),
+        ("models show gpt", 1, "smollm2-135m"),
+        ("fit", 2, "JUDGMENTS"),
+        ("fit data/tasting/judgments.csv --order sometimes", 2, "sometimes"),
+        ("check data/tasting/judgments.csv --map outcome", 2, "outcome"),
+        ("vote data/tasting/judgments.csv -o - --json", 2, "standard output"),
+        ("conjure", 2, "conjure"),
+    ],
+)
+def test_errors_say_what_and_end_with_their_code(bayesbt: Run, line: str, code: int, said: str) -> None:
+    done = bayesbt(line)
+    assert done.code == code
+    assert said in done.err
+    assert done.out == ""
+    if code == 1:
+        assert done.err.startswith("bayesbt: ")
+        assert len(done.err.strip().splitlines()) == 1
+
+
+def test_empty_input_is_a_wrong_usage(bayesbt: Run) -> None:
+    done = bayesbt("check -", stdin="item_a,item_b,outcome\n")
+    assert (done.code, done.out) == (2, "")
+    assert "no judgments" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("import data/tasting/judgments.csv -o kept", "kept.csv"),
+        ("pairs data/ladder/items.csv -o kept", "kept.csv"),
+        ("vote data/tasting/judgments.csv -o kept", "kept.csv"),
+        ("fit data/tasting/judgments.csv --engine ml -o kept", "kept/fit.json"),
+        ("ties data/tasting/judgments.csv --engine ml -o kept", "kept/index.json"),
+    ],
+)
+def test_nothing_is_overwritten_without_force(bayesbt: Run, line: str, path: str) -> None:
+    line = line.replace(" -o kept", f" -o {path.partition('/')[0]}")
+    assert bayesbt(line).code == 0
+    before = Path(path).read_bytes()
+    Path(path).write_bytes(before + b" ")
+    refused = bayesbt(line)
+    assert refused.code == 1
+    assert "--force" in refused.err
+    assert Path(path).read_bytes() == before + b" "
+    assert bayesbt(f"{line} --force").code == 0
+    assert Path(path).read_bytes() == before
+
+
+def test_no_traceback_and_no_stray_output_in_a_real_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bayesbt", "check", "absent.csv", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=_environment())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    judged = ROOT / "data" / "tasting" / "judgments.csv"
+    command = [
+        sys.executable,
+        "-m",
+        "bayesbt",
+        "fit",
+        str(judged),
+        "--draws",
+        "50",
+        "--tune",
+        "100",
+        "--json",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=_environment())
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["model"]["engine"] == "numpyro"
+    assert "\r" not in done.stderr  # no progress bar where there is no terminal
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.model
+def test_examples_with_the_real_judge(bayesbt: Run) -> None:
+    pytest.importorskip("torch")
+    assert bayesbt(example("models fetch")).code == 0
+    assert bayesbt(example("pairs")).code == 0
+    pd.read_csv("pairs.csv").iloc[:6].to_csv("few.csv", index=False)
+    done = bayesbt(example("judge").replace("pairs.csv", "few.csv"))
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in Path("judgments.jsonl").read_text().splitlines()]
+    assert len(lines) == 6 * 3
+    assert all(line["judge"] == "smollm2-135m" for line in lines)
+    total = [sum(line[name] for name in ("p_a", "p_tie", "p_b", "p_other")) for line in lines]
+    assert total == pytest.approx([1.0] * 18, abs=1e-6)
