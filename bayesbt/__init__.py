@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from bayesbt.infer import Fit as Fit
     from bayesbt.infer import fit as fit  # type: ignore[no-redef]  # bayesbt.infer.fit is a module too
     from bayesbt.infer import load_fit as load_fit
+    from bayesbt.infer.joint import fit_joint as fit_joint
     from bayesbt.judges.run import JudgeSettings as JudgeSettings
     from bayesbt.judges.run import judge as judge
     from bayesbt.pairing import design_pairs as design_pairs
     from bayesbt.ranking import Ranking as Ranking
+    from bayesbt.ranking import contrast as contrast
     from bayesbt.ranking import rank as rank
     from bayesbt.reporting.report import report as report
     from bayesbt.spec import ModelSpec as ModelSpec
@@ -61,9 +63,11 @@ _HOMES = {
     "check": "checking",
     "compare_ties": "tie_comparison",
     "compare_with_reference": "agreement.reference",
+    "contrast": "ranking",
     "count_judgments": "counts",
     "design_pairs": "pairing",
     "fit": "infer",
+    "fit_joint": "infer.joint",
     "import_source": "formats",
     "judge": "judges.run",
     "load_fit": "infer",

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from bayesbt.errors import InputError
 from bayesbt.files import atomic_folder
 from bayesbt.infer import Fit, fit, load_fit
+from bayesbt.infer.joint import JointFit
 from bayesbt.tables import Judgments
 from bayesbt.tie_comparison import TieComparison, comparison_of
 
@@ -64,14 +67,24 @@ def save_groups(fits: Sequence[tuple[Group, Fit]], folder: Path, *, force: bool 
     return folder
 
 
+def save_joint(joint: JointFit, folder: Path, *, force: bool = False) -> Path:
+    """Write a fit folder for each dimension, ``index.json``, and the correlations with their draws."""
+    with atomic_folder(folder, force) as temporary:
+        save_groups([({"dimension": name}, fitted) for name, fitted in joint.fits.items()], temporary)
+        joint.correlations().to_csv(temporary / "correlations.csv", index=False)
+        np.save(temporary / "correlation_draws.npy", joint.correlation)
+    return folder
+
+
 def save_ties(comparison: TieComparison, folder: Path, *, force: bool = False) -> Path:
     """Write a fit folder for each tie model, ``index.json``, ``ties.csv`` and ``rank_agreement.csv``."""
     fits = [({"ties": name}, fitted) for name, fitted in comparison.fits.items()]
     with atomic_folder(folder, force) as temporary:
         save_groups(fits, temporary)
         comparison.table.to_csv(temporary / "ties.csv", index=False)
-        counted = comparison.rank_agreement.drop(columns="flipped")
+        counted = comparison.rank_agreement.drop(columns=["flipped", "top_left", "top_entered"])
         counted.to_csv(temporary / "rank_agreement.csv", index=False)
+        comparison.tie_rate.to_csv(temporary / "tie_rate.csv", index=False)
     return folder
 
 

@@ -14,7 +14,18 @@ LAYERS: list[set[str]] = [
     {"errors", "provenance", "ranks"},
     {"files", "documents", "findings"},
     {"ties", "columns", "outcomes", "cells", "identity", "tables", "spec"},
-    {"graph", "formats", "counts", "pairing", "voting", "connectivity", "checking", "simulation"},
+    {
+        "graph",
+        "formats",
+        "counts",
+        "covariates",
+        "pairing",
+        "voting",
+        "connectivity",
+        "checking",
+        "simulation",
+        "simulated_judgments",
+    },
     {"judges", "infer", "stability"},
     {"ranking", "tie_comparison", "agreement", "reliability"},
     {"grouped", "reporting"},
@@ -30,6 +41,8 @@ ROW_MATES: dict[str, set[str]] = {
     "counts": {"graph"},
     "connectivity": {"graph", "counts"},
     "checking": {"graph", "counts", "connectivity"},
+    "simulation": {"counts"},
+    "simulated_judgments": {"counts", "simulation"},
 }
 HEAVY = {
     "torch",

@@ -28,10 +28,12 @@ NAMES = [
     "StatisticalWarning",
     "check",
     "compare_ties",
+    "contrast",
     "compare_with_reference",
     "count_judgments",
     "design_pairs",
     "fit",
+    "fit_joint",
     "import_source",
     "judge",
     "load_fit",
@@ -51,16 +53,21 @@ NAMES = [
 ]
 SIGNATURES = {
     "check": "judgments items",
-    "compare_ties": "judgments models *selection **options",
+    "compare_ties": "judgments models *selection *unit *k *against *refit **options",
+    "contrast": "fit first second",
     "compare_with_reference": "fit levels",
-    "count_judgments": "judgments *items *dimension *judge *topic",
+    "count_judgments": "judgments *items *dimension *judge *topic *by_judge *by_dimension *soft",
     "design_pairs": "items design *budget *degree *both_orders *seed",
-    "fit": "judgments *ties *engine *order *priors *items *dimension *judge *topic **options",
+    "fit": (
+        "judgments *ties *engine *order *judges *tie_parameter *covariates *priors *items *dimension *judge "
+        "*topic *soft **options"
+    ),
+    "fit_joint": "judgments *engine *model *items *judge *topic *soft **options",
     "import_source": "path *format *mapping *outcomes *strict",
     "judge": "pairs items *settings *output *progress *force",
     "load_fit": "folder",
     "position_summary": "judgments interval",
-    "rank": "fit *top *distribution *pairwise",
+    "rank": "fit *top *tier_level *distribution *pairwise",
     "read_items": "path",
     "read_judgments": "path *format *mapping *outcomes *strict",
     "read_pairs": "path",

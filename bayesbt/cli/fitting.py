@@ -1,4 +1,4 @@
-"""Commands on models: fit, rank, ties, report."""
+"""Commands that fit and report."""
 
 from __future__ import annotations
 
@@ -10,31 +10,12 @@ import typer
 
 from bayesbt.cli import options as o
 from bayesbt.cli.output import print_json, print_table, records, say
+from bayesbt.cli.rankings import show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from bayesbt.infer.joint import JointFit
+    from bayesbt.tables import Judgments
 
-    from bayesbt.ranking import Ranking
-
-SHOWN = (
-    "topic",
-    "item",
-    "component",
-    "strength",
-    "sd",
-    "lower",
-    "upper",
-    "rank",
-    "rank_lower",
-    "rank_upper",
-    "p_best",
-    "p_top",
-    "tier",
-    "comparisons",
-)
-Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A fit folder, or a folder of them with index.json.")
-]
 FitFolder = Annotated[
     Path | None,
     typer.Option(
@@ -47,8 +28,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     tasting = "data/tasting/judgments.csv"
     app.command("fit", epilog=f"Example: bayesbt fit {tasting} --order shared -o tasting")(fit)
-    app.command("rank", epilog="Example: bayesbt rank tasting --top 3")(rank)
-    app.command("ties", epilog=f"Example: bayesbt ties {tasting} --engine laplace -o ties")(ties)
     app.command("report", epilog="Example: bayesbt report tasting -o reports/tasting.html")(report)
 
 
@@ -58,7 +37,9 @@ def fit(
     ties: Annotated[str | None, typer.Option(help="rao-kupper, davidson, split, split-half or drop.")] = None,
     engine: o.Engine = "auto",
     order: o.Order = "none",
-    judges: Annotated[Literal["ignore"], typer.Option(help="ignore: pool the judges.")] = "ignore",
+    judges: o.Judges = "ignore",
+    tie_parameter: o.TieParameter = "shared",
+    covariates: o.Covariates = "",
     prior: o.Prior = None,
     dimension: o.Dimension = None,
     judge: o.JudgeName = None,
@@ -66,7 +47,12 @@ def fit(
     by: Annotated[
         str, typer.Option(help="One fit a group: dimension, topic, judge, or several with commas.")
     ] = "",
+    joint: Annotated[
+        Literal["dimension"] | None, typer.Option(help="Fit all dimensions together, with their correlation.")
+    ] = None,
     items: o.ItemsFile = None,
+    soft: o.Soft = False,
+    sampler: o.Sampler = "pymc",
     draws: o.Draws = 1000,
     tune: o.Tune = 1000,
     chains: o.Chains = 4,
@@ -91,16 +77,26 @@ def fit(
     from bayesbt.ranking import rank as rank_items
 
     o.require_free(output, force)
+    if by and joint:
+        raise typer.BadParameter(
+            "--by fits groups apart and --joint together; choose one.", param_hint="--by"
+        )
     judgments = o.load_judgments(source, mapping, outcomes, strict)
-    settings: dict[str, Any] = {
+    model = {
         "ties": ties,
-        "engine": engine,
         "order": order,
+        "judges": judges,
+        "tie_parameter": tie_parameter,
+        "covariates": o.parse_names(covariates),
         "priors": o.parse_priors(prior),
+    }
+    settings: dict[str, Any] = {
+        "engine": engine,
         "items": None if items is None else read_items(items),
-        "dimension": dimension,
         "judge": judge,
         "topic": topic,
+        "soft": soft,
+        "sampler": sampler,
         "draws": draws,
         "tune": tune,
         "chains": chains,
@@ -113,94 +109,48 @@ def fit(
         "seed": seed,
         "progress": sys.stderr.isatty(),
     }
+    if joint:
+        _joint(judgments, model, settings, output, force, as_json)
+        return
+    settings |= model | {"dimension": dimension}
     if by:
-        fits = grouped.fit_by(judgments, [name.strip() for name in by.split(",")], **settings)
+        fits = grouped.fit_by(judgments, o.parse_names(by), **settings)
         if output is not None:
             grouped.save_groups(fits, output, force=force)
-        _show({", ".join(group.values()): rank_items(fitted) for group, fitted in fits}, as_json)
+        show({", ".join(group.values()): rank_items(fitted) for group, fitted in fits}, as_json)
         return
     fitted = infer.fit(judgments, **settings)
     if output is not None:
         fitted.save(output, force=force)
-    _show({"": rank_items(fitted)}, as_json)
+    show({"": rank_items(fitted)}, as_json)
 
 
-def rank(
-    folder: Folder,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Show the N strongest of each component, and P(among them).")
-    ] = None,
-    distribution: Annotated[bool, typer.Option("--distribution", help="Add P(rank) of each item.")] = False,
-    pairwise: Annotated[bool, typer.Option("--pairwise", help="Add P(item is stronger than other).")] = False,
-    as_json: o.AsJson = False,
+def _joint(
+    judgments: Judgments,
+    model: dict[str, Any],
+    settings: dict[str, Any],
+    output: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
-    """Show a ranking with intervals, the rank distribution, P(best), P(top k), P(i stronger than j)."""
     from bayesbt import grouped
-    from bayesbt import ranking as rankings
+    from bayesbt.infer.joint import fit_joint
+    from bayesbt.ranking import rank as rank_items
+    from bayesbt.spec import ModelSpec
 
-    fits = grouped.load_fits(folder)
-    made = {
-        label if len(fits) > 1 else "": rankings.rank(
-            fitted, top=top or 3, distribution=distribution, pairwise=pairwise
-        )
-        for label, fitted in fits.items()
-    }
-    _show(made, as_json, top)
-
-
-def ties(
-    source: o.Source,
-    output: FitFolder = None,
-    models: Annotated[
-        str, typer.Option(help="Tie models, with commas.")
-    ] = "split,split-half,rao-kupper,davidson,drop",
-    engine: o.Engine = "auto",
-    order: o.Order = "none",
-    prior: o.Prior = None,
-    dimension: o.Dimension = None,
-    judge: o.JudgeName = None,
-    topic: o.Topic = None,
-    draws: o.Draws = 1000,
-    tune: o.Tune = 1000,
-    chains: o.Chains = 4,
-    mapping: o.Mapping = "",
-    outcomes: o.Outcomes = "auto",
-    seed: o.Seed = 0,
-    force: o.Force = False,
-    as_json: o.AsJson = False,
-) -> None:
-    """Lay tie assumptions side by side: tie parameters, intervals, and where the rankings differ."""
-    from bayesbt import grouped
-    from bayesbt.tie_comparison import compare_ties
-
-    o.require_free(output, force)
-    comparison = compare_ties(
-        o.load_judgments(source, mapping, outcomes),
-        [name.strip() for name in models.split(",")],
-        engine=engine,
-        order=order,
-        priors=o.parse_priors(prior),
-        selection={"dimension": dimension, "judge": judge, "topic": topic},
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        seed=seed,
-        progress=sys.stderr.isatty(),
-    )
+    spec = ModelSpec(**model | {"ties": model["ties"] or "rao-kupper"})
+    made: JointFit = fit_joint(judgments, model=spec, **settings)
     if output is not None:
-        grouped.save_ties(comparison, output, force=force)
+        grouped.save_joint(made, output, force=force)
+    rankings = {dimension: rank_items(fitted) for dimension, fitted in made.fits.items()}
+    correlations = records(made.correlations())
     if as_json:
-        agreement = comparison.rank_agreement.rename(columns={"flips": "n_flips", "flipped": "flips"})
-        print_json({"models": records(comparison.table), "rank_agreement": records(agreement)})
+        documents = {dimension: ranking.summary() for dimension, ranking in rankings.items()}
+        print_json({"fits": documents, "correlations": correlations})
         return
-    for name in comparison.table.loc[~comparison.table["ok"], "ties"]:
-        print(f"POOR DIAGNOSTICS with --ties {name}: do not trust its numbers.")
-    notes = [note for fitted in comparison.fits.values() for note in fitted.diagnostics.messages]
-    for note in dict.fromkeys(notes):
-        print(f"note: {note}")
-    print_table(records(comparison.table))
-    print()
-    print_table(records(comparison.rank_agreement.drop(columns="flipped")))
+    show(rankings, as_json)
+    print("\nCorrelation of the strengths between dimensions")
+    print_table(correlations)
 
 
 def report(
@@ -221,54 +171,3 @@ def report(
         print_json({"written": [str(written)], "fits": list(fits)})
     else:
         say(f"Wrote {written}.")
-
-
-def _show(rankings: Mapping[str, Ranking], as_json: bool, top: int | None = None) -> None:
-    """Print rankings: the documents of CONTRACT section 4, or tables for people."""
-    documents = {label: ranking.summary(top) for label, ranking in rankings.items()}
-    if as_json:
-        print_json(documents.get("", {"fits": documents}))
-        return
-    for label, document in documents.items():
-        if label:
-            print(f"\n== {label}")
-        _show_trouble(document)
-        _show_fit(document)
-        for name, heading in (
-            ("rank_distribution", "P(rank)"),
-            ("p_stronger", "P(item is stronger than other)"),
-        ):
-            for component, matrix in document.get(name, {}).items():
-                print(f"\n{heading}, component {component}")
-                print_table(_matrix_rows(matrix))
-
-
-def _matrix_rows(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
-    named = zip(matrix["index"], matrix["data"], strict=True)
-    return [{"item": item} | dict(zip(map(str, matrix["columns"]), row, strict=True)) for item, row in named]
-
-
-def _show_trouble(document: Mapping[str, Any]) -> None:
-    """Say first of all where a fit cannot be trusted."""
-    if not document["diagnostics"]["ok"]:
-        print("POOR DIAGNOSTICS: do not trust these numbers.")
-    for message in document["diagnostics"]["messages"]:
-        print(f"note: {message}")
-
-
-def _show_fit(document: Mapping[str, Any]) -> None:
-    model, data = document["model"], document["data"]
-    print(", ".join(f"{name} {model[name]}" for name in ("ties", "order", "engine")), end="; ")
-    counted = ("judgments", "ties", "unscored", "items", "components")
-    print(", ".join(f"{name} {data[name]:,g}" for name in counted))
-    parameters = document["parameters"]
-    if parameters:
-        names = ("mean", "sd", "lower", "upper")
-        print_table(
-            [{"parameter": key, **{n: values[n] for n in names}} for key, values in parameters.items()]
-        )
-    print()
-    columns = [name for name in SHOWN if name in document["items"][0]]
-    if data["components"] == 1:
-        columns.remove("component")
-    print_table(document["items"], columns)

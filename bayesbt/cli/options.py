@@ -45,15 +45,33 @@ ItemsFile = Annotated[
 Dimension = Annotated[str | None, typer.Option(help="Keep the judgments on this dimension.")]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="Keep the judgments of this judge.")]
 Topic = Annotated[str | None, typer.Option(help="Keep the judgments of this topic.")]
-Engine = Annotated[str, typer.Option(help="auto, ml, map, laplace, numpyro, gienapp or ilsr.")]
-Order = Annotated[Literal["none", "shared"], typer.Option(help="Effect of being shown first.")]
+Engine = Annotated[str, typer.Option(help="auto, ml, map, laplace, numpyro, pymc, gienapp or ilsr.")]
+Order = Annotated[
+    Literal["none", "shared", "by-judge"],
+    typer.Option(help="Effect of being shown first: none, the same for all, or one a judge."),
+]
+Judges = Annotated[
+    Literal["ignore", "adherence"],
+    typer.Option(help="ignore: pool the judges; adherence: each discriminates as well as it does."),
+]
+TieParameter = Annotated[
+    Literal["shared", "by-judge"], typer.Option(help="One tie parameter, or one a judge.")
+]
+Covariates = Annotated[
+    str,
+    typer.Option(help="Item covariates, with commas: numeric columns of --items, words, log_words."),
+]
+Soft = Annotated[
+    bool, typer.Option("--soft", help="Count label probabilities (p_a, p_tie, p_b) in the place of outcomes.")
+]
+Sampler = Annotated[Literal["pymc", "nutpie"], typer.Option(help="What --engine pymc samples with.")]
 Draws = Annotated[int, typer.Option(min=2, help="Posterior draws a chain.")]
 Tune = Annotated[int, typer.Option(min=1, help="Warm-up steps a chain.")]
 Chains = Annotated[int, typer.Option(min=1, help="Chains.")]
 Prior = Annotated[
     list[str] | None,
     typer.Option(
-        help="A file or name of models/strength, or key=value: strength_sd, tie, order. Repeat for several."
+        help="A file or name of models/strength, or key=value (strength_sd, tie, order, ...). May be repeated."
     ),
 ]
 
@@ -73,6 +91,11 @@ def load_judgments(
     from bayesbt.formats import read_judgments
 
     return read_judgments(source, mapping=parse_map(mapping), outcomes=outcomes, strict=strict)
+
+
+def parse_names(text: str) -> list[str]:
+    """Read names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def parse_priors(entries: list[str] | None) -> Priors:

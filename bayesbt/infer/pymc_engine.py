@@ -26,7 +26,7 @@ from bayesbt.spec import ModelSpec, Prior
 from bayesbt.ties import TieModel
 
 import pymc as pm  # isort: skip
-import pytensor  # isort: skip
+from pytensor.configdefaults import config  # isort: skip
 import pytensor.tensor as pt  # isort: skip
 
 Floats = NDArray[np.float64]
@@ -52,8 +52,9 @@ def _variable(name: str, prior: Prior, shape: tuple[int, ...] = ()) -> Any:
     """Declare a parameter with its prior, or take the value at which the prior fixes it."""
     if prior.fixed is not None:
         return pt.constant(np.full(shape, prior.fixed))
-    distribution, arguments = _FAMILIES[prior.family]
-    return distribution(name, **dict(zip(arguments, prior.arguments, strict=True)), shape=shape)
+    distribution, names = _FAMILIES[prior.family]
+    arguments = np.array(prior.arguments)  # pytensor takes a Python float such as 0.5 in single precision
+    return distribution(name, **dict(zip(names, arguments, strict=True)), shape=shape)
 
 
 def _effects(name: str, sd_name: str, prior: Prior, size: int) -> Any:
@@ -176,7 +177,7 @@ def _compiling() -> Iterator[None]:
 
     Pytensor also looks for a BLAS library and warns where it finds none, which numba has no use for.
     """
-    with pytensor.config.change_flags(mode="NUMBA"), warnings.catch_warnings():
+    with config.change_flags(mode="NUMBA"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PyTensor could not link to a BLAS installation", UserWarning)
         yield
 
