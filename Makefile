@@ -13,9 +13,9 @@ STAMP    = $(VENV)/.installed
 
 help:
 	@echo "make demo        the demo judge on data/ladder, fitted and reported in reports/"
-	@echo "make test        the whole test suite"
+	@echo "make test        the test suite, with a fixed share of the slow tests"
 	@echo "make test-quick  the tests that take seconds"
-	@echo "make test-all    the tests and the demo"
+	@echo "make test-all    every test, and the demo"
 	@echo "make lint        ruff and mypy"
 	@echo "make lock        resolve constraints.txt anew"
 	@echo "make bench       timings of reading, checking and fitting"
@@ -32,12 +32,13 @@ demo: $(STAMP)
 	$(BIN)/bayesbt run data/ladder/study.toml
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -m "not slow or share" $(PYTEST)
 
 test-quick: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow and not model and not gpu" $(PYTEST)
 
-test-all: test demo
+test-all: demo
+	$(BIN)/python -m pytest $(PYTEST)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -6,6 +6,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
+from _pytest.mark.structures import ParameterSet
 from numpy.typing import NDArray
 
 from bayesbt.counts import Counts
@@ -51,6 +53,19 @@ def label(spec: ModelSpec) -> str:
     """Name a combination for the test's report."""
     name = next(name for name, changes in PRIORS.items() if Priors().updated(changes) == spec.priors)
     return f"{spec.ties}/{spec.order}/{spec.judges}/{spec.tie_parameter}/{len(spec.covariates)}x/{name}"
+
+
+def combinations(every: int = 11) -> list[ParameterSet]:
+    """Every combination with one dimension and with three; one in ``every`` is not slow.
+
+    Eleven divides no option's number of choices, so the share holds each choice about equally often.
+    """
+    found = [(spec, dimensions) for spec in specs() for dimensions in (1, 3)]
+    marks = [[] if number % every == every // 2 else [pytest.mark.slow] for number in range(len(found))]
+    return [
+        pytest.param(spec, dimensions, id=f"{label(spec)}/{dimensions}d", marks=mark)
+        for (spec, dimensions), mark in zip(found, marks, strict=True)
+    ]
 
 
 def data(dimensions: int) -> Counts:

@@ -62,8 +62,7 @@ def density_by_numpyro(spec: ModelSpec, counts: Counts, free: dict) -> jax.Array
     return numpyro_log_density(build_model(counts, spec), (), {}, values)[0] + jacobian
 
 
-@pytest.mark.parametrize("dimensions", [1, 3])
-@pytest.mark.parametrize("spec", agreement.specs(), ids=agreement.label)
+@pytest.mark.parametrize(("spec", "dimensions"), agreement.combinations())
 def test_same_density_and_gradient(spec: ModelSpec, dimensions: int) -> None:
     counts = agreement.data(dimensions)
     rng = np.random.default_rng(5)

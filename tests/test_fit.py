@@ -34,8 +34,6 @@ def test_json_is_the_contracts() -> None:
         "ties": "davidson",
         "order": "shared",
         "judges": "ignore",
-        "tie_parameter": "shared",
-        "covariates": [],
         "engine": "laplace",
         "priors": {"strength_sd": "HalfNormal(1)", "tie": "Beta(1, 1)", "order": "Normal(0, 0.5)"},
     }

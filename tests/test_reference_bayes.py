@@ -83,6 +83,7 @@ def test_tennis(shared: Callable[..., Path], engine: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.share
 def test_webis_logic_by_nuts(shared: Callable[..., Path]) -> None:
     judgments = import_source(shared("data", "webis-argquality-20")).judgments
     sampled = fit(judgments, ties="rao-kupper", engine="numpyro", dimension="logic", seed=1)

@@ -171,6 +171,7 @@ def test_sections_come_in_order(everything: ReportData) -> None:
         "data",
         "model",
         "diagnostics",
+        "misfit",
         "ranking",
         "ranks",
         "ties",

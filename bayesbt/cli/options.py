@@ -71,7 +71,7 @@ Chains = Annotated[int, typer.Option(min=1, help="Chains.")]
 Prior = Annotated[
     list[str] | None,
     typer.Option(
-        help="A file or name of models/strength, or key=value (strength_sd, tie, order, ...). May be repeated."
+        help="A file or name of models/strength, or key=value (strength_sd, tie, order, ...). Repeatable."
     ),
 ]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
-from bayesbt.infer.results import EngineResult, Options
+from bayesbt.infer.results import EngineResult, Options, Sampler
 from bayesbt.infer.samples import Samples
 from bayesbt.spec import ModelSpec
 
@@ -96,4 +96,7 @@ def read_options(options: Mapping[str, Any]) -> Options:
     for name, value in (("interval", settings.interval), ("target-accept", settings.target_accept)):
         if not 0 < value < 1:
             raise InputError(f"--{name} {value:g}: must be between 0 and 1.")
+    if settings.sampler not in get_args(Sampler):
+        known = ", ".join(get_args(Sampler))
+        raise InputError(f"--sampler {settings.sampler!r} is not known. Allowed: {known}.")
     return settings

@@ -200,8 +200,8 @@ class Fit:
         DataFrame
             ``item``, ``topic`` (where known), ``component``, ``strength`` (log-odds), ``sd``, ``lower``,
             ``upper``, ``rank`` (equal strengths share it; NaN for items never compared), ``rank_lower``,
-            ``rank_upper`` (interval of the rank), ``p_best``, ``comparisons``, ``contraction`` (1 -
-            Var(posterior) / Var(prior): near 0 where only the prior speaks; NaN without a posterior).
+            ``rank_upper`` (interval of the rank), ``p_best``, ``comparisons`` and, with a
+            posterior, ``contraction`` (1 - Var(posterior) / Var(prior): near 0 where only the prior speaks).
         """
         return self._ranking.copy()
 
@@ -223,15 +223,23 @@ class Fit:
             frame["p_best"] = (ranks == 1).mean(axis=0)
             frame.loc[~compared, ["rank_lower", "rank_upper", "p_best"]] = np.nan
         frame["comparisons"] = counts.comparisons
-        frame["contraction"] = contraction(self)
+        if self.result.bayesian:
+            frame["contraction"] = contraction(self)
         return frame.sort_values(["component", "rank", "item"], kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Return the document of fit.json (CONTRACT, section 4)."""
         counts = self.counts
         priors = self.spec.priors_in_force() if self.result.bayesian else {}
-        model = {name: getattr(self.spec, name) for name in ("ties", "order", "judges", "tie_parameter")}
-        model["covariates"] = list(self.spec.covariates)
+        model: dict[str, Any] = {name: getattr(self.spec, name) for name in ("ties", "order", "judges")}
+        extra: dict[str, Any] = {}
+        if self.spec.by_judge:
+            model["tie_parameter"] = self.spec.tie_parameter
+            extra["judges"] = self.judge_parameters().to_dict(orient="records")
+        if self.spec.covariates:
+            extra["covariates"] = self.covariate_parameters().to_dict(orient="records")
+        if self.criticism:
+            extra["criticism"] = self.criticism
         document: dict[str, Any] = plain(
             {
                 "model": model | {"engine": self.engine, "priors": priors},
@@ -244,15 +252,13 @@ class Fit:
                 },
                 "loglik": self.result.loglik,
                 "parameters": self.parameters(),
-                "judges": self.judge_parameters().to_dict(orient="records"),
-                "covariates": self.covariate_parameters().to_dict(orient="records"),
                 "items": self.ranking().to_dict(orient="records"),
                 "contrasts": {"covariance": "in posterior.nc / counts of the fit"},
                 "diagnostics": self.diagnostics.as_dict(),
-                "criticism": self.criticism,
                 "interval": self.options.interval,
                 "reference": self.options.reference,
             }
+            | extra
         )
         return document
 

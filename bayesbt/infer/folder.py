@@ -113,7 +113,7 @@ def load(folder: str | Path) -> Fit:
         _result(stored, state),
         Diagnostics(**diagnostics),
         facts,
-        summary["criticism"],
+        summary.get("criticism", {}),
     )
 
 

@@ -40,6 +40,12 @@ def _logaddexp(x: Any, y: Any) -> Any:
 _NAMESPACE = SimpleNamespace(exp=pt.exp, log=pt.log, logaddexp=_logaddexp)
 """What bayesbt/ties.py uses of an array namespace."""
 
+
+def _product(left: Any, right: Any) -> Any:
+    """Matrix product as a sum: a few dimensions need no BLAS, for which pytensor's and numba's would ask."""
+    return (left[:, :, None] * right[None, :, :]).sum(axis=1)
+
+
 _FAMILIES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "Normal": (pm.Normal, ("mu", "sigma")),
     "HalfNormal": (pm.HalfNormal, ("sigma",)),
@@ -97,11 +103,11 @@ def _strength(counts: Counts, spec: ModelSpec, centredness: Floats | float) -> A
         strength = z * sd ** (1 - centredness)
     else:
         factor = _correlation_factor(size, *priors.correlation.arguments)
-        pm.Deterministic("correlation", factor @ factor.T)
-        strength = sd * (factor @ pm.Normal("z", 0.0, 1.0, shape=(size, n_items)))
+        pm.Deterministic("correlation", _product(factor, factor.T))
+        strength = sd * _product(factor, pm.Normal("z", 0.0, 1.0, shape=(size, n_items)))
     if spec.covariates:
         coefficient = _variable("covariate", priors.covariate, (size, len(spec.covariates)))
-        strength = strength + coefficient @ counts.covariates.T
+        strength = strength + _product(coefficient, counts.covariates.T)
     return pm.Deterministic("strength", strength)
 
 

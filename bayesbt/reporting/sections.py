@@ -16,11 +16,14 @@ from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Bullets, Formula, Heading, Notice, Picture, Section, Table, Text
 from bayesbt.reporting.data import ReportData
 from bayesbt.reporting.items import ranking, ranks
+from bayesbt.reporting.judges import judges
 from bayesbt.reporting.judging import position, stability, worth
+from bayesbt.reporting.misfit import misfit
 from bayesbt.reporting.summary import summary
 from bayesbt.reporting.tie_models import ties
 from bayesbt.reporting.verdicts import diagnostics_verdict, fit_remarks
 from bayesbt.reporting.wording import MINUS, NONE, count, listed, number, percent, plural, quoted, sentence
+from bayesbt.spec import ModelSpec
 
 __all__ = ["SECTIONS", "data_section", "diagnostics", "model", "provenance", "sections"]
 
@@ -97,6 +100,16 @@ FORMULAS: dict[str, tuple[str, ...]] = {
     "drop": ("P(a) = s(δ);   ties are left out",),
 }
 
+SYMBOL_OF = {
+    "strength_sd": "σ",
+    "tie": "t",
+    "order": "β",
+    "order_judge_sd": "σ_β",
+    "tie_judge_sd": "σ_t",
+    "adherence_sd": "σ_α",
+    "covariate": "γ",
+}
+
 SYMBOLS = (
     "s(x) = 1 / (1 + exp(-x)); λ is the strength of an item in log-odds, centred to sum to zero within each "
     "group of items that comparisons link; a is the item shown first."
@@ -116,8 +129,11 @@ def model(data: ReportData) -> Section | None:
             blocks.append(Heading(listed(labels)))
         tie = fit.spec.tie_model
         blocks.append(Text(f"Tie model: {tie.title}, {tie.source}. Engine: {fit.engine}."))
-        predictor = "δ = λ_a - λ_b" + (" + β" if fit.spec.order != "none" else "")
-        lines = (predictor, *FORMULAS.get(fit.spec.ties, (tie.title,)), *_prior_lines(priors))
+        lines = (
+            *_predictor_lines(fit.spec),
+            *FORMULAS.get(fit.spec.ties, (tie.title,)),
+            *_prior_lines(priors),
+        )
         blocks.append(Formula(tuple(line.replace("-", MINUS) for line in lines)))
         if not priors:
             blocks.append(Text(f"No priors: the engine {fit.engine} does not use them."))
@@ -129,13 +145,27 @@ def model(data: ReportData) -> Section | None:
     return Section("model", "Model and priors", (*blocks, Text(" ".join(meanings)))) if blocks else None
 
 
+def _predictor_lines(spec: ModelSpec) -> Iterator[str]:
+    """Write the linear predictor, and what belongs to a judge j."""
+    difference = "α_j (λ_a - λ_b)" if spec.judges == "adherence" else "λ_a - λ_b"
+    yield f"δ = {difference}" + {"none": "", "shared": " + β", "by-judge": " + β_j"}[spec.order]
+    if spec.order == "by-judge":
+        yield "β_j ~ Normal(β, σ_β)"
+    if spec.judges == "adherence":
+        yield "log α_j ~ Normal(0, σ_α), the α_j of geometric mean 1"
+    if spec.tie_parameter == "by-judge":
+        yield "logit t_j ~ Normal(logit t, σ_t)"
+    if spec.covariates:
+        yield "λ_i = γ x_i + ε_i,   x: " + ", ".join(spec.covariates) + ", standardised"
+
+
 def _prior_lines(priors: Mapping[str, str]) -> Iterator[str]:
     for name, prior in priors.items():
-        symbol = {"strength_sd": "σ", "tie": "t", "order": "β"}.get(name, name)
+        symbol = SYMBOL_OF.get(name, name)
         if name == "tie" and prior.startswith("LogNormal"):
             symbol = "textbook tie parameter (τ or ν)"
         if name == "strength_sd":
-            yield "λ_i ~ Normal(0, σ)"
+            yield "ε_i ~ Normal(0, σ)" if "covariate" in priors else "λ_i ~ Normal(0, σ)"
         yield f"{symbol} ~ {prior}" if "(" in prior else f"{symbol} = {prior} (fixed)"
 
 
@@ -246,10 +276,12 @@ SECTIONS: tuple[Callable[[ReportData], Section | None], ...] = (
     data_section,
     model,
     diagnostics,
+    misfit,
     ranking,
     ranks,
     ties,
     position,
+    judges,
     stability,
     worth,
     provenance,
