@@ -191,7 +191,7 @@ def _compiling() -> Iterator[None]:
 def _by_pymc(model: pm.Model, names: list[str], options: Options) -> Any:
     """Chains run one after another: JAX's threads forbid forking, and spawning would run the caller again."""
     shown = options.progress and sys.stderr.isatty()
-    with redirect_stdout(sys.stderr):  # PyMC draws its bar on standard output, which belongs to results
+    with redirect_stdout(sys.stderr):  # some releases draw their bar on standard output
         return pm.sample(
             draws=options.draws,
             tune=options.tune,
