@@ -142,7 +142,9 @@ def test_18_huge_counts_stay_counts(case: Case):
 
 def test_19_impossible_weights_are_named_with_their_rows(case: Case):
     path = case("19_zero_and_negative_weights.csv")
-    with pytest.raises(InputError, match=r"column 'weight': '-1' \(row 5\), 'nan' \(row 7\), 'inf' \(row 8\)"):
+    with pytest.raises(
+        InputError, match=r"column 'weight': '-1' \(row 5\), 'nan' \(row 7\), 'inf' \(row 8\)"
+    ):
         read_judgments(path)
 
 
