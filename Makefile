@@ -47,7 +47,7 @@ lint: $(STAMP)
 lock: $(STAMP)
 	@{ head -n 2 constraints.txt; \
 	   $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras pyproject.toml \
-	     --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade \
+	     --no-annotate --no-header --upgrade \
 	   | grep -vE '^(nvidia|cuda|jax-cuda|triton)'; } > constraints.new
 	@mv constraints.new constraints.txt
 
