@@ -268,3 +268,22 @@ def test_judges_effects_stand_around_the_common_value(tie: object) -> None:
     expected = alpha[j] * (strength[cells.a] - strength[cells.b]) + draws.vectors["order_by_judge"][1, 2][j]
     assert delta == pytest.approx(expected)
     assert tie_logit == pytest.approx(shifted[j])
+
+
+def test_chains_that_never_moved_are_not_trusted() -> None:
+    stuck = Draws(
+        np.zeros((2, 10, 3)),
+        {"tie": np.full((2, 10), 0.3)},
+        {"diverging": np.zeros((2, 10), dtype=bool), "energy": np.ones((2, 10))},
+    )
+    found = diagnose(EngineResult(True, stuck), "numpyro", [])
+    assert not found.ok
+    assert found.ess_bulk_min == 0
+    assert "R-hat inf" in found.messages[0]
+
+
+def test_a_hopelessly_short_run_says_so(tmp_path: Path) -> None:
+    fitted = fit(CHAIN, engine="numpyro", draws=10, tune=1, chains=2)
+    assert not fitted.diagnostics.ok
+    assert "raise --tune" in fitted.diagnostics.messages[0]
+    assert json.loads((fitted.save(tmp_path / "fit") / "fit.json").read_text())["diagnostics"]["ok"] is False

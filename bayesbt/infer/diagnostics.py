@@ -47,16 +47,23 @@ def diagnose(
         return Diagnostics(True, None, None, None, None, None, messages)
     from bayesbt.infer.container import convergence, e_bfmi
 
-    rhat, bulk, tail = convergence(_stacked(result.draws, extra))
+    moving = _moving(result.draws, extra)
+    rhat, bulk, tail = convergence(moving) if moving.shape[-1] else (np.array([np.nan]),) * 3
     stats = result.draws.sample_stats
     divergences = int(stats["diverging"].sum())
-    bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
-    values = (float(rhat.max()), float(bulk.min()), float(tail.min()))
+    with np.errstate(invalid="ignore"):
+        bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
+    values = (  # what cannot be computed has not converged
+        float(np.nan_to_num(rhat, nan=np.inf).max()),
+        float(np.nan_to_num(bulk, nan=0.0).min()),
+        float(np.nan_to_num(tail, nan=0.0).min()),
+    )
     poor = _poor(values, divergences, bfmi, engine)
     return Diagnostics(not poor, *values, divergences, bfmi, (*poor, *messages))
 
 
-def _stacked(draws: Draws, extra: Floats | None) -> Floats:
+def _moving(draws: Draws, extra: Floats | None) -> Floats:
+    """(chains, draws, n) Every quantity that is not the same in all draws."""
     columns = [draws.strength, *(scalar[..., None] for scalar in draws.scalars.values())]
     columns += [*draws.vectors.values(), *([] if extra is None else [extra])]
     stacked = np.concatenate(columns, axis=-1)
