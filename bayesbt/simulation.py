@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit, softmax
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
@@ -177,15 +177,18 @@ def outcome_probabilities(spec: ModelSpec, design: Design, truth: Truth) -> Floa
         delta = delta + values["order_by_judge"][design.judge]
     if "tie" not in values:
         return np.stack([expit(delta), 0.0 * delta, expit(-delta)], axis=1)
-    t = values["tie"][design.dimension]
+    u = logit(values["tie"])[design.dimension]
     if "tie_by_judge" in values:
-        t = expit(logit(t) + values["tie_by_judge"][design.judge])
+        u = u + values["tie_by_judge"][design.judge]
+    # On the log scale, since a wide prior draws strengths and ties that overflow on the scale of worth.
+    log_2t_by_1_minus_t = np.log(2) + u
     if spec.ties == "rao-kupper":
-        tau = np.log1p(t) - np.log1p(-t)
-        win, loss = expit(delta - tau), expit(-delta - tau)
-        return np.stack([win, np.expm1(2 * tau) * win * loss, loss], axis=1)
-    merits = np.stack([np.exp(delta / 2), 2 * t / (1 - t), np.exp(-delta / 2)], axis=1)
-    return np.asarray(merits / merits.sum(axis=1, keepdims=True))
+        tau = np.logaddexp(0.0, log_2t_by_1_minus_t)  # theta = (1 + t) / (1 - t)
+        log_win, log_loss = log_expit(delta - tau), log_expit(-delta - tau)
+        log_theta_squared_minus_one = 2 * tau + np.log(-np.expm1(-2 * tau))
+        logs = [log_win, log_theta_squared_minus_one + log_win + log_loss, log_loss]
+        return np.exp(np.stack(logs, axis=1))
+    return np.asarray(softmax(np.stack([delta / 2, log_2t_by_1_minus_t, -delta / 2], axis=1), axis=1))
 
 
 def simulate(spec: ModelSpec, design: Design, truth: Truth, rng: np.random.Generator) -> Counts:

@@ -143,6 +143,17 @@ def test_probabilities_are_the_models(dimensions: int) -> None:
         assert found.sum(axis=1) == pytest.approx(np.ones(len(found)), abs=1e-12)
 
 
+@pytest.mark.parametrize("ties", ["rao-kupper", "davidson"])
+@pytest.mark.parametrize("judge", [-60.0, 0.0, 60.0])
+def test_probabilities_of_extreme_truths(ties: str, judge: float) -> None:
+    values = {"strength": np.array([[900.0, -900.0, 0.0]]), "tie": np.array([0.3])}
+    truth = Truth({name: np.asarray(v) for name, v in (values | {"tie_by_judge": np.full(1, judge)}).items()})
+    design = Design.crossed(3)
+    found = outcome_probabilities(ModelSpec(ties, tie_parameter="by-judge"), design, truth)
+    assert found.sum(axis=1) == pytest.approx(np.ones(6), abs=1e-12)
+    assert found[0] == pytest.approx([1, 0, 0], abs=1e-12)  # 1800 log-odds apart
+
+
 def test_outcomes_are_as_frequent_as_they_are_probable() -> None:
     rng = np.random.default_rng(5)
     truth = prior_draw(WHOLE, DESIGN, rng)
