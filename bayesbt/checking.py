@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from bayesbt.cells import LABEL_COLUMNS
 from bayesbt.connectivity import FEW_JUDGMENTS, SHOWN, examine_counts, names_phrase
 from bayesbt.counts import Counts, count_judgments
 from bayesbt.errors import rows_phrase
@@ -32,7 +33,7 @@ def check(judgments: Judgments, items: Items | None = None) -> list[Finding]:
         Errors first, then warnings, then notes; what reading found is among them.
     """
     found = list(judgments.findings)
-    for look in (_unscored, _several_dimensions, _names, _judges, _repeats):
+    for look in (_unscored, _several_dimensions, _blank_labels, _names, _judges, _repeats):
         found += look(judgments)
     if items is not None:
         found += _declared(judgments, items)
@@ -51,7 +52,9 @@ def _per_dimension(judgments: Judgments) -> Iterator[tuple[str, Counts]]:
     """Give the counts of each dimension that has a scored judgment."""
     frame = judgments.frame
     scored = frame[frame["outcome"].notna() & (frame["count"] > 0)]
-    if "dimension" not in frame or frame["dimension"].nunique() < 2:
+    if "dimension" not in frame or (
+        frame["dimension"].nunique() < 2 and not _partly_blank(frame["dimension"])
+    ):
         if len(scored):
             yield "", count_judgments(judgments)
         return
@@ -90,6 +93,28 @@ def _several_dimensions(judgments: Judgments) -> list[Finding]:
         "refused: choose one with --dimension, or fit each with --by dimension."
     )
     return [Finding("error", "several-dimensions", message)]
+
+
+def _blank_labels(judgments: Judgments) -> list[Finding]:
+    """Find rows without a dimension, judge or topic in a file that names them elsewhere."""
+    frame = judgments.frame
+    found = []
+    for column in LABEL_COLUMNS:
+        if column in frame and _partly_blank(frame[column]):
+            rows = tuple(frame.loc[frame[column].isna(), "row"].tolist())
+            refused = column == "dimension"
+            whole = "is refused" if refused else "counts them with the others"
+            message = (
+                f"Blank in the column {column!r}, while other rows name one: {rows_phrase(rows)}. A fit of "
+                f"the whole file {whole}, and --{column} leaves them out. Fill them in, or remove these rows."
+            )
+            found.append(Finding("error" if refused else "warning", f"blank-{column}", message, rows))
+    return found
+
+
+def _partly_blank(labels: pd.Series[str]) -> bool:
+    blank = labels.isna()
+    return bool(blank.any() and not blank.all())
 
 
 def _names(judgments: Judgments) -> list[Finding]:

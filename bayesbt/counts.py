@@ -38,6 +38,8 @@ class Counts:
         What a reader of any output must know about how the counts came about.
     judge, dimension : (C,) int arrays
         Index into ``judges`` and ``dimensions``; all zero where judges are pooled, or with one dimension.
+    ties_link : bool
+        Whether a tie counts as a comparison; not where the tie model leaves ties out.
     covariates : (I, K) float array
         Standardised item covariates, see :mod:`bayesbt.covariates`.
     judges, dimensions : tuple of str
@@ -57,6 +59,7 @@ class Counts:
     dimension: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     judges: tuple[str, ...] = ("",)
     dimensions: tuple[str, ...] = ("",)
+    ties_link: bool = True
     covariates: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
@@ -78,17 +81,23 @@ class Counts:
     @cached_property
     def component(self) -> Ints:
         """(I,) The connected component of each item, numbered by its first item."""
-        return graph.components(self.n_items, self.a, self.b)
+        linked = self._per_cell > 0 if not self.ties_link else slice(None)
+        return graph.components(self.n_items, self.a[linked], self.b[linked])
 
     @property
     def n_components(self) -> int:
         """Number of components that hold a comparison."""
         return len(np.unique(self.component[self.comparisons > 0]))
 
+    @property
+    def _per_cell(self) -> Floats:
+        """(C,) Judgments that the model counts."""
+        return self.wins_a + self.wins_b + (self.ties if self.ties_link else 0.0)
+
     @cached_property
     def comparisons(self) -> Floats:
-        """(I,) Weighted number of scored judgments of each item."""
-        per_cell = self.wins_a + self.ties + self.wins_b
+        """(I,) Weighted number of the judgments of each item that the model counts."""
+        per_cell = self._per_cell
         total = np.bincount(self.a, per_cell, self.n_items) + np.bincount(self.b, per_cell, self.n_items)
         return np.asarray(total, dtype=float)
 
@@ -143,10 +152,7 @@ def count_judgments(
     EmptyInputError
         Where no scored judgment remains.
     """
-    frame = judgments.frame
-    for column, wanted in (("dimension", dimension), ("judge", judge), ("topic", topic)):
-        if wanted is not None:
-            frame = frame[_matches(frame, column, wanted, judgments.source)]
+    frame = judgments.select(dimension=dimension, judge=judge, topic=topic).frame
     if not by_dimension:
         _one_dimension(frame, judgments.source)
     messages = [finding.message for finding in judgments.findings]
@@ -156,8 +162,10 @@ def count_judgments(
     messages += run_message
     shares = _shares(frame, judgments.source) if soft else _indicators(frame)
     scored = shares.sum(axis=1) > 0
-    if not scored.any():
-        raise EmptyInputError(f"{judgments.source}: no judgment with an outcome is left to fit.")
+    if not (scored & (weight > 0)).any():
+        raise EmptyInputError(
+            f"{judgments.source}: no judgment with an outcome and a count above 0 is left to fit."
+        )
     labels = _labels(frame, items)
     judges, judge_code = _groups(frame, "judge", by_judge, judgments.source)
     dimensions, dimension_code = _groups(frame, "dimension", by_dimension, judgments.source)
@@ -223,19 +231,17 @@ def _groups(frame: pd.DataFrame, column: str, apart: bool, source: str) -> tuple
     return tuple(labels), _codes(frame[column], pd.Index(labels, dtype=object))
 
 
-def _matches(frame: pd.DataFrame, column: str, wanted: str, source: str) -> pd.Series[bool]:
-    if column not in frame:
-        raise InputError(f"{source}: no column {column!r}, so --{column} {wanted!r} cannot be kept.")
-    known = sorted(map(str, frame[column].dropna().unique()))
-    if wanted not in known:
-        raise InputError(
-            f"{source}: {column} {wanted!r} is not in the file. Allowed: {', '.join(known[:20])}."
-        )
-    return frame[column] == wanted
-
-
 def _one_dimension(frame: pd.DataFrame, source: str) -> None:
-    if "dimension" in frame and frame["dimension"].nunique() > 1:
+    if "dimension" not in frame:
+        return
+    blank = frame["dimension"].isna()
+    if blank.any() and not blank.all():
+        rows = rows_phrase(frame.loc[blank, "row"].tolist())
+        raise InputError(
+            f"{source}, {rows}, column 'dimension': blank, while other rows name one. Fill them in, or "
+            "choose a dimension with --dimension, which leaves these rows out."
+        )
+    if frame["dimension"].nunique() > 1:
         known = sorted(map(str, frame["dimension"].dropna().unique()))
         raise InputError(
             f"{source}: several dimensions ({', '.join(known)}) are not one ranking. "

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesbt.columns import Codes, Encoded, Mask, values_with_rows
-from bayesbt.errors import InputError
+from bayesbt.errors import InputError, rows_phrase
+from bayesbt.findings import Finding
 
 Outcome = Literal["a", "tie", "b"]
 OutcomeKind = Literal["auto", "side", "name"]
@@ -24,12 +25,13 @@ OUTCOME_CODES: dict[str, int] = {"a": 0, "tie": 1, "b": 2}
 OUTCOME_DTYPE = pd.CategoricalDtype(["a", "tie", "b"])
 NOT_UNDERSTOOD = -1
 
+ONE_TWO_ZERO = "1 / 2 / 0"
 SIDE_VOCABULARIES: dict[str, dict[str, str]] = {
     "a / b / tie": {"a": "a", "A": "a", "b": "b", "B": "b"},
     "model_a / model_b / tie": {"model_a": "a", "model_b": "b"},
     "left / right / tie": {"left": "a", "right": "b"},
     "first / second / tie": {"first": "a", "second": "b"},
-    "1 / 2 / 0": {"1": "a", "2": "b", "0": "tie"},
+    ONE_TWO_ZERO: {"1": "a", "2": "b", "0": "tie"},
 }
 """Words for the sides; ``tie`` in any case belongs to each."""
 
@@ -77,8 +79,8 @@ class Reading:
     codes: Codes
 
 
-def read_outcomes(column: OutcomeColumn, words: Mapping[str, str], kind: OutcomeKind = "auto") -> Codes:
-    """Read every outcome, as codes into ``a, tie, b``; -1 where the judgment is unscored.
+def read_outcomes(column: OutcomeColumn, words: Mapping[str, str], kind: OutcomeKind = "auto") -> Reading:
+    """Read every outcome; its code is -1 where the judgment is unscored.
 
     Parameters
     ----------
@@ -102,7 +104,24 @@ def read_outcomes(column: OutcomeColumn, words: Mapping[str, str], kind: Outcome
     bad = (reading.codes == NOT_UNDERSTOOD) & ~(blank & column.unscored)
     if bad.any():
         raise InputError(_not_understood(column, reading, bad))
-    return reading.codes
+    return reading
+
+
+def find_ones_and_zeros(column: OutcomeColumn, reading: Reading, words: Mapping[str, str]) -> list[Finding]:
+    """Doubt ``0`` as a tie where ``1`` occurs and ``2`` does not: it may be a column of wins and losses."""
+    labels = column.encoded.labels
+    if reading.vocabulary != ONE_TWO_ZERO or "0" in words or "1" not in labels or "0" not in labels:
+        return []
+    if "2" in labels:
+        return []
+    zero = column.encoded.codes == labels.index("0")
+    rows = tuple(column.rows[zero].tolist())
+    message = (
+        f"The column {column.name!r} has 1 and 0 but no 2, and is read as {ONE_TWO_ZERO}: each 0 is a tie "
+        f'({rows_phrase(rows)}). If 0 means that b won, --map "1=a,0=b" settles it; if it is a tie, '
+        '--map "1=a,0=tie".'
+    )
+    return [Finding("warning", "ones-and-zeros", message, rows)]
 
 
 def _side_reading(column: OutcomeColumn, words: Mapping[str, str]) -> Reading:
@@ -151,7 +170,8 @@ def _choose(column: OutcomeColumn, side: Reading, name: Reading, kind: str, blan
             f"{column.source}: the column {column.name!r} can be read in two ways, because items are called "
             f"like sides: as {side.vocabulary} (a is shown first) or as names of items. They differ at "
             f"{values_with_rows(column.cells[differ], column.rows[differ])}. Say which is meant: "
-            "outcomes='side' or outcomes='name'; or call the column 'outcome' and write a, b, tie."
+            "--outcomes side or --outcomes name (in Python outcomes='side' or outcomes='name'); or call the "
+            "column 'outcome' and write a, b, tie."
         )
     return side
 

@@ -187,7 +187,7 @@ def outcome_probabilities(spec: ModelSpec, design: Design, truth: Truth) -> Floa
         log_win, log_loss = log_expit(delta - tau), log_expit(-delta - tau)
         log_theta_squared_minus_one = 2 * tau + np.log(-np.expm1(-2 * tau))
         logs = [log_win, log_theta_squared_minus_one + log_win + log_loss, log_loss]
-        return np.exp(np.stack(logs, axis=1))
+        return np.asarray(np.exp(np.stack(logs, axis=1)))
     return np.asarray(softmax(np.stack([delta / 2, log_2t_by_1_minus_t, -delta / 2], axis=1), axis=1))
 
 

@@ -28,7 +28,14 @@ from bayesbt.columns import OUTCOMES, encode_ids, rename_columns, require_column
 from bayesbt.errors import EmptyInputError, InputError
 from bayesbt.findings import Finding
 from bayesbt.identity import identify
-from bayesbt.outcomes import OUTCOME_DTYPE, Outcome, OutcomeColumn, OutcomeKind, read_outcomes
+from bayesbt.outcomes import (
+    OUTCOME_DTYPE,
+    Outcome,
+    OutcomeColumn,
+    OutcomeKind,
+    find_ones_and_zeros,
+    read_outcomes,
+)
 
 __all__ = ["Finding", "Items", "Judgments", "Outcome", "Pairs"]
 
@@ -77,6 +84,30 @@ class Judgments:
     def items(self) -> tuple[str, ...]:
         """The ids of all items that occur, sorted."""
         return tuple(self.frame["item_a"].cat.categories)
+
+    def select(
+        self, dimension: str | None = None, judge: str | None = None, topic: str | None = None
+    ) -> Judgments:
+        """Keep the judgments of one dimension, judge or topic, and the items that occur in them.
+
+        Raises
+        ------
+        InputError
+            Where the column is missing, or nothing in it (or in what is left of it) has this name.
+        """
+        frame = self.frame
+        for column, wanted in (("dimension", dimension), ("judge", judge), ("topic", topic)):
+            if wanted is not None:
+                frame = frame[_matches(frame, column, wanted, self.source)]
+        if frame is self.frame:
+            return self
+        frame = frame.reset_index(drop=True)
+        sides = [frame[side].cat.remove_unused_categories().cat.categories for side in ("item_a", "item_b")]
+        known = pd.CategoricalDtype(sorted({*sides[0], *sides[1]}))
+        changed: dict[str, Any] = {
+            side: frame[side].cat.set_categories(known.categories) for side in ("item_a", "item_b")
+        }
+        return Judgments(frame.assign(**changed), self.source, self.findings)
 
     @classmethod
     def from_frame(
@@ -136,11 +167,12 @@ class Judgments:
             source=source,
         )
         words = {word: outcome for word, outcome in mapping.items() if outcome in OUTCOMES}
-        outcome_codes = read_outcomes(column, words, outcomes)
+        reading = read_outcomes(column, words, outcomes)
+        findings += find_ones_and_zeros(column, reading, words)
         data: dict[str, Any] = {
             "item_a": pd.Categorical.from_codes(who.item_a, dtype=pd.CategoricalDtype(list(who.items))),
             "item_b": pd.Categorical.from_codes(who.item_b, dtype=pd.CategoricalDtype(list(who.items))),
-            "outcome": pd.Categorical.from_codes(outcome_codes, dtype=OUTCOME_DTYPE),
+            "outcome": pd.Categorical.from_codes(reading.codes, dtype=OUTCOME_DTYPE),
         }
         data |= read_labels(renamed, source)
         data |= read_numbers(renamed, number, origin, source)
@@ -248,6 +280,18 @@ class Pairs:
             raise InputError(f"{source}: an item is paired with itself: {where}. Remove these rows.")
         data |= {str(name): texts_or_none(renamed[name]) for name in renamed.columns if name not in data}
         return cls(pd.DataFrame(data), source)
+
+
+def _matches(frame: pd.DataFrame, column: str, wanted: str, source: str) -> pd.Series[bool]:
+    """Mark the rows of one dimension, judge or topic."""
+    if column not in frame:
+        raise InputError(f"{source}: no column {column!r}, so --{column} {wanted!r} cannot be kept.")
+    known = sorted(map(str, frame[column].dropna().unique()))
+    if wanted not in known:
+        raise InputError(
+            f"{source}: {column} {wanted!r} is not in the file. Allowed: {', '.join(known[:20])}."
+        )
+    return frame[column] == wanted
 
 
 def _unused_columns(frame: pd.DataFrame, renamed: pd.DataFrame, origin: dict[str, str]) -> list[Finding]:

@@ -210,3 +210,24 @@ def test_webis_needs_a_dimension_and_is_else_sound(shared: Callable[..., Path]):
     topics = [finding.message for finding in findings if finding.code == "disconnected"]
     assert len(topics) == 3
     assert all("20 components, one for each topic" in message for message in topics)
+
+
+@pytest.mark.parametrize("column", ["dimension", "judge", "topic"])
+def test_a_label_that_is_blank_in_some_rows_is_warned_about(column: str):
+    rows = [(*row, "" if number in (1, 4) else "p") for number, row in enumerate(CIRCLE, start=1)]
+    found = by_code(check(judgments(*rows, columns=f"item_a item_b outcome {column}")))[f"blank-{column}"]
+    assert (found.level, found.rows) == ("error" if column == "dimension" else "warning", (1, 4))
+    assert f"--{column}" in found.message
+    blank = [(*row, "") for row in CIRCLE]
+    assert check(judgments(*blank, columns=f"item_a item_b outcome {column}")) == []
+
+
+def test_ones_and_zeros_may_be_wins_and_losses():
+    rows = [(a, b, {"a": "1", "b": "0", "tie": "0"}[outcome]) for a, b, outcome in CIRCLE]
+    found = by_code(check(judgments(*rows)))["ones-and-zeros"]
+    assert (found.level, found.rows) == ("warning", (4, 5))
+    assert '--map "1=a,0=b"' in found.message
+    for settled in ({"1": "a", "0": "b"}, {"1": "a", "0": "tie"}):
+        frame = pd.DataFrame(rows, columns=["item_a", "item_b", "outcome"])
+        assert "ones-and-zeros" not in by_code(check(Judgments.from_frame(frame, mapping=settled)))
+    assert "ones-and-zeros" not in by_code(check(judgments(*rows, ("x", "y", "2"))))

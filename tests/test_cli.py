@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -208,6 +209,32 @@ def test_check_ends_with_1_where_a_fit_would_be_refused(bayesbt: Run) -> None:
     assert bayesbt("fit two.csv --engine laplace").code == 1
 
 
+def test_check_looks_at_what_is_kept_and_counts_in_whole_numbers(bayesbt: Run) -> None:
+    rows = "x,y,a,form\nx,y,b,content\ny,x,a,form\n"
+    Path("two.csv").write_text(f"item_a,item_b,outcome,dimension\n{rows}")
+    done = bayesbt("check two.csv --dimension form --json")
+    assert (done.code, done.json["data"]["rows"]) == (0, 2)
+    assert '"judgments": 2,' in done.out
+    assert "'gone' is not in the file" in bayesbt("check two.csv --dimension gone").err
+
+
+def test_what_is_said_of_standard_output_and_of_one(bayesbt: Run) -> None:
+    one = "item_a,item_b,outcome\nx,y,a\n"
+    assert bayesbt("import - -o -", stdin=one).err == "1 judgment.\n"
+    assert bayesbt("import - -o one.csv", stdin=one).err == "Wrote one.csv: 1 judgment.\n"
+
+
+def test_cells_of_tables_stay_on_one_short_line(bayesbt: Run) -> None:
+    long, broken = "long" * 50, "line\nbreak\x1b[31m"
+    frame = pd.DataFrame({"item_a": [long, broken], "item_b": [broken, long], "outcome": ["a", "a"]})
+    frame.to_csv("odd.csv", index=False)
+    out = bayesbt("fit odd.csv --engine laplace").out
+    assert "line\\nbreak\\x1b[31m" in out
+    assert "p_top3" in out
+    assert max(map(len, out.splitlines())) < 200
+    assert "\x1b" not in out
+
+
 def test_check_warns_where_only_maximum_likelihood_would_refuse(bayesbt: Run) -> None:
     Path("never.csv").write_text("item_a,item_b,outcome\n" + "x,y,a\ny,z,a\n" * 3)
     done = bayesbt("check never.csv --json")
@@ -317,3 +344,40 @@ def test_examples_with_the_real_judge(bayesbt: Run) -> None:
     assert all(line["judge"] == "smollm2-135m" for line in lines)
     total = [sum(line[name] for name in ("p_a", "p_tie", "p_b", "p_other")) for line in lines]
     assert total == pytest.approx([1.0] * 18, abs=1e-6)
+
+
+@pytest.mark.parametrize("force", ["", " --force"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit tasting.csv --engine ml -o /proc/xx",
+        "fit tasting.csv --engine ml -o /proc/xx/yy",
+        "fit tasting.csv --engine ml -o tasting.csv",
+        "fit tasting.csv --engine ml -o tasting.csv/sub",
+        "import tasting.csv -o /proc/x.csv",
+        "import tasting.csv -o tasting.csv/x.csv",
+        "report fitted -o /proc/x.html",
+        "report fitted -o /proc/x.md",
+    ],
+)
+def test_what_cannot_be_written_is_said_in_one_line(bayesbt: Run, line: str, force: str) -> None:
+    Path("tasting.csv").write_bytes(Path("data/tasting/judgments.csv").read_bytes())
+    done = bayesbt(line + force)
+    path = line.split()[-1]
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"bayesbt: {path}: ")
+    assert done.err.count("\n") == 1
+    assert "ive " in done.err
+    assert Path("tasting.csv").is_file()
+
+
+def test_an_output_is_refused_before_the_fit(bayesbt: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayesbt.infer.fit", lambda *_, **__: pytest.fail("fitted"))
+    assert bayesbt("fit data/tasting/judgments.csv -o /proc/xx").code == 1
+    assert "/proc/xx: cannot be written" in bayesbt("fit data/tasting/judgments.csv -o /proc/xx").err
+
+
+def test_any_other_failure_of_the_system_is_one_line_too(bayesbt: Run) -> None:
+    done = bayesbt("run data/ladder -o /proc/xx")
+    assert done.code == 1
+    assert re.fullmatch(r"bayesbt: /proc/xx.*: .*\. Check the path.*\n", done.err)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesbt.errors import InputError, SeparationError
+from bayesbt.errors import EmptyInputError, InputError, SeparationError
 from bayesbt.infer import ENGINES, fit, load_fit
 from bayesbt.infer.container import group
 from bayesbt.infer.diagnostics import diagnose
@@ -19,6 +19,7 @@ from bayesbt.infer.model import Cells, linear_predictor
 from bayesbt.infer.results import Draws, EngineResult
 from bayesbt.infer.samples import Samples, results_of
 from bayesbt.spec import ModelSpec, Priors
+from bayesbt.tables import Items, Judgments
 from tests import agreement
 from tests.cases import asymmetric_counts, counts_of
 
@@ -182,6 +183,9 @@ def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
         fitted.save(tmp_path / "mine", force=True)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "keep me"
     assert {path.name for path in tmp_path.iterdir()} == {"fit", "mine"}
+    for place in ("mine/thesis.txt", "mine/thesis.txt/sub"):
+        with pytest.raises(InputError, match=r"thesis\.txt.*[Gg]ive"):
+            fitted.save(tmp_path / place, force=True)
     with pytest.raises(InputError, match=r"missing spec.toml.*fit.json"):
         load_fit(tmp_path / "mine")
 
@@ -287,3 +291,61 @@ def test_a_hopelessly_short_run_says_so(tmp_path: Path) -> None:
     assert not fitted.diagnostics.ok
     assert "raise --tune" in fitted.diagnostics.messages[0]
     assert json.loads((fitted.save(tmp_path / "fit") / "fit.json").read_text())["diagnostics"]["ok"] is False
+
+
+def test_ml_sees_ties_and_wins_that_grow_apart() -> None:
+    wins_or_ties = counts_of({("a", "b"): (5, 5, 0)})
+    chain = counts_of({("a", "b"): (3, 3, 0), ("b", "c"): (3, 3, 0), ("a", "c"): (3, 0, 0)})
+    for ties in ("rao-kupper", "davidson"):
+        for counts in (wins_or_ties, chain):
+            with pytest.raises(
+                SeparationError, match=r"tie parameter and the strengths of a, b.* grow together"
+            ):
+                fit(counts, ties=ties, engine="ml")
+        assert any("grow together" in m for m in fit(chain, ties=ties, engine="laplace").diagnostics.messages)
+    circle = counts_of({("a", "b"): (3, 1, 0), ("b", "c"): (3, 0, 0), ("c", "a"): (1, 2, 0)})
+    assert fit(circle, ties="rao-kupper", engine="ml").result.loglik < 0
+    ordered = counts_of(
+        {
+            ("a", "b"): (4, 0, 0),
+            ("b", "a"): (0, 4, 0),
+            ("b", "c"): (0, 4, 0),
+            ("c", "b"): (4, 0, 0),
+            ("a", "c"): (4, 0, 0),
+            ("c", "a"): (0, 4, 0),
+        }
+    )
+    with pytest.raises(SeparationError, match="grow together"):
+        fit(ordered, ties="davidson", engine="ml", order="shared")
+
+
+def test_drop_links_nothing_by_ties() -> None:
+    pairs = {("a", "b"): (6, 0, 3), ("c", "d"): (5, 0, 4), ("b", "c"): (0, 3, 0)}
+    for engine in ("ml", "laplace"):
+        fitted = fit(counts_of(pairs), ties="drop", engine=engine)
+        assert fitted.component.tolist() == [0, 0, 1, 1]
+        assert fitted.ranking()["comparisons"].tolist() == [9, 9, 9, 9]
+        assert fitted.summary()["data"]["ties"] == 3
+        assert any("3 ties are left out" in message for message in fitted.diagnostics.messages)
+    assert fit(counts_of(pairs), ties="drop", engine="ml").estimates["strength"][0] == pytest.approx(
+        np.log(2) / 2
+    )
+    assert fit(counts_of(pairs), ties="split", engine="ml").counts.n_components == 1
+    with pytest.raises(EmptyInputError, match="every judgment is a tie"):
+        fit(counts_of({("a", "b"): (0, 4, 0)}), ties="drop", engine="laplace")
+
+
+def test_an_item_never_compared_has_its_prior_not_a_zero_width() -> None:
+    items = Items.from_frame(pd.DataFrame({"item": ["x", "y", "never"]}))
+    table = Judgments.from_frame(pd.DataFrame({"item_a": ["x"], "item_b": ["y"], "outcome": ["a"]}))
+    row = fit(table, items=items, engine="laplace", ties="drop", priors={"strength_sd": 2}).ranking()
+    never = row.set_index("item").loc["never"]
+    assert (never["strength"], never["sd"]) == (0, 2)
+    assert (never["lower"], never["upper"]) == pytest.approx((-3.92, 3.92), abs=0.01)
+    assert np.isnan(never["rank"])
+
+
+def test_equal_evidence_gives_exactly_equal_laplace_means() -> None:
+    even = counts_of({("A", "B"): (0, 1, 0), ("B", "C"): (4, 1, 4), ("A", "C"): (4, 1, 4)})
+    ranking = fit(even, engine="laplace", seed=3).ranking()
+    assert ranking["rank"].tolist() == [1, 1, 1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import itertools
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -511,3 +513,17 @@ def test_a_frame_of_ten_chunks_keeps_its_order(tmp_path: Path):
     frame = read_frame(path)
     assert frame["number"].tolist() == [str(n) for n in range(rows)]
     assert frame["parity"].tolist() == [str(n % 2) for n in range(rows)]
+
+
+def test_only_failures_of_writing_are_told_as_such(tmp_path: Path):
+    with pytest.raises(FileNotFoundError), atomic_folder(tmp_path / "fit"):
+        (tmp_path / "elsewhere").read_text()
+    absent = pytest.raises(InputError, match=r"fit: cannot be written: No such file")
+    with absent, atomic_folder(tmp_path / "fit") as folder:
+        (folder / "absent" / "x").write_text("")
+    full = pytest.raises(InputError, match=r"x\.csv: cannot be written: No space left.*Make room")
+    with full, atomic_path(tmp_path / "x.csv"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(InputError, match=r"cannot be written: File name too long"):
+        write_text(tmp_path / ("x" * 300), "")
+    assert list(tmp_path.iterdir()) == []

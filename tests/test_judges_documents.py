@@ -180,3 +180,8 @@ def test_settings_are_checked() -> None:
         JudgeSettings("x", decode="generate")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="--batch-tokens 0"):
         BackendOptions(batch_tokens=0)
+
+
+def test_a_judge_that_is_nowhere_may_be_a_document_a_folder_or_a_hub_id() -> None:
+    with pytest.raises(DocumentError, match=r"smollm2-135m.*folder of weights.*hub id"):
+        resolve_judge("/no/such/path")

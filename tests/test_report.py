@@ -21,6 +21,7 @@ from bayesbt.reporting.data import ReportData
 from bayesbt.reporting.markdown import escaped
 from bayesbt.reporting.report import report
 from bayesbt.reporting.sections import SECTIONS, sections
+from bayesbt.reporting.summary import _agreement
 from bayesbt.reporting.verdicts import NO_INFORMATION, position_verdict, reference_worth
 from bayesbt.reporting.wording import between, number, percent, probability
 from bayesbt.tables import Finding
@@ -521,3 +522,33 @@ def test_other_suffixes_and_empty_reports_are_errors(hostile: Fit, tmp_path: Pat
 def test_negative_numbers_have_a_true_minus() -> None:
     assert number(-1234.567) == "\N{MINUS SIGN}1,234.57"
     assert between(-0.2, 1.25) == "\N{MINUS SIGN}0.20 to 1.25"
+
+
+@pytest.mark.parametrize(
+    ("least", "said"),
+    [(1.0, "agree completely"), (0.998, "0.99 or more (least alike: x and y)"), (0.29, "tau 0.29 or more")],
+)
+def test_tau_is_never_said_to_be_more_than_it_is(least: float, said: str) -> None:
+    assert said in _agreement(least, "x", "y")
+
+
+def test_where_strengths_are_centred_and_who_made_the_model(grouped: Fit) -> None:
+    point = fit(grouped.counts, engine="gienapp")
+    alone = ReportData.from_fits({"g": point})
+    assert "zero over all items together" in words(section(alone, "model"))
+    assert "Tie model: Rao-Kupper (1967)." in words(section(alone, "model"))
+    assert "centred over all items" in section(alone, "ranking").blocks[0].caption
+    both = words(section(ReportData.from_fits({"g": point, "l": grouped}), "model"))
+    assert "comparisons link (gienapp: over all items together)" in both
+    davidson = fit(grouped.counts, ties="davidson", engine="laplace", draws=50)
+    assert "Tie model: Davidson (1970)." in words(section(ReportData.from_fits({"d": davidson}), "model"))
+
+
+def test_long_names_are_short_where_they_are_only_said(tmp_path: Path) -> None:
+    names = tuple(f"{letter}{'long' * 60}" for letter in "abc")
+    data = ReportData.from_fits([fit(counts(names), engine="laplace", draws=50)])
+    text = report(data, tmp_path / "long.md").read_text(encoding="utf-8")
+    assert not any(name in alt for alt in re.findall(r"!\[(.*?)\]\(", text) for name in names)
+    page = report(data, tmp_path / "long.html").read_text(encoding="utf-8")
+    assert "<caption" not in page
+    assert '<p class="caption">3 items</p>' in page

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -135,7 +136,9 @@ def test_votes_stand_for_three_runs_of_each_presentation(study: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "redone"),
     [
-        ('engine = "laplace"', 'engine = "map"', [*["fit", "rank", "ties"] * 2, "report"]),
+        ('engine = "laplace"', 'engine = "map"', [*["fit", "rank"] * 2, "report"]),
+        ("draws = 200", 'draws = 200\nties = "davidson"', [*["fit", "rank"] * 2, "report"]),
+        ("draws = 200", 'draws = 200\norder = "none"', [*["fit", "rank", "ties"] * 2, "report"]),
         ('models = ["split", "rao-kupper"]', 'models = ["split", "davidson"]', ["ties", "ties", "report"]),
         ('title = "Two topics"', 'title = "Other title"', ["report"]),
         ("[data]", "# A comment changes nothing.\n[data]", []),
@@ -193,6 +196,51 @@ def test_report_changed_by_hand_is_not_overwritten(study: Path) -> None:
     assert report.read_text() == "my own notes"
     assert run(study, force=True)[1] == []
     assert "my own notes" not in report.read_text()
+
+
+def test_report_follows_whatever_it_prints(study: Path) -> None:
+    report = study.parent / "out" / "pair.md"
+    study.write_text(study.read_text() + '[vote]\nrule = "sign"\n')
+    done = run(study)[0]
+    assert (done[0], done[-1]) == ("vote", "report")
+    assert re.search(r"vote\W+sign", report.read_text())
+    judge = study.parent / "careful.toml"
+    judge.write_text(judge.read_text().replace('"Careful"', '"Most careful"') + 'note = "Reads twice."\n')
+    assert run(study)[0] == ["report"]
+    assert "Most careful" in report.read_text()
+    assert "Reads twice." in report.read_text()
+    assert "study.toml" not in report.read_text()  # a comment in it would make a hash of it stale
+
+
+def test_report_says_the_vote_where_the_labels_come_out_the_same(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "pair")
+    table = pd.read_csv(study.parent / "answers.csv")
+    better = table["p_a"] > table["p_b"]
+    table["p_a"], table["p_tie"], table["p_b"] = better * 1.0, 0.0, (~better) * 1.0
+    table.to_csv(study.parent / "answers.csv", index=False)
+    study.write_text(study.read_text().replace('"laplace"', '"map"'))
+    run(study)
+    study.write_text(study.read_text() + '[vote]\nrule = "sign"\n')
+    assert run(study)[0] == ["vote", "vote", "report"]
+    assert re.search(r"vote\W+sign", (study.parent / "out" / "pair.md").read_text())
+
+
+def test_report_in_a_format_no_longer_asked_for_goes(study: Path) -> None:
+    out = study.parent / "out"
+    study.write_text(study.read_text().replace('["md"]', '["html"]'))
+    assert run(study)[0] == ["report"]
+    assert sorted(path.name for path in out.iterdir()) == ["pair", "pair.html"]
+
+
+def test_report_in_a_former_format_stays_where_it_was_changed_by_hand(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = study.parent / "out" / "pair.md"
+    report.write_text("my own notes")
+    study.write_text(study.read_text().replace('["md"]', '["html"]'))
+    assert run(study)[0] == ["report"]
+    assert report.read_text() == "my own notes"
+    assert "pair.md: is from former settings" in capsys.readouterr().err
 
 
 SLOW_JUDGE = """\

@@ -150,7 +150,7 @@ def test_a_map_to_something_unknown_or_from_a_missing_column():
 
 def test_items_called_like_sides_are_asked_about():
     frame = table(("1", "2", "1"), ("2", "1", "1"), columns="left right winner")
-    with pytest.raises(InputError, match=r"two ways.*'1' \(row 2\).*outcomes='side'"):
+    with pytest.raises(InputError, match=r"two ways.*'1' \(row 2\).*--outcomes side or --outcomes name"):
         Judgments.from_frame(frame)
     assert labels(Judgments.from_frame(frame, outcomes="side")) == ["a", "a"]
     assert labels(Judgments.from_frame(frame, outcomes="name")) == ["a", "b"]
@@ -363,3 +363,18 @@ def test_every_row_is_read_or_named(rows: list[tuple[str, str, str]]):
         assert label == rows[row - 1][2]
     used = set(judgments.frame["item_a"]) | set(judgments.frame["item_b"])
     assert used == set(judgments.items)
+
+
+def test_select_keeps_what_is_named_and_its_items():
+    rows = [("x", "y", "a", "p", "j"), ("y", "z", "b", "q", "j"), ("z", "w", "tie", "p", "k")]
+    judgments = Judgments.from_frame(table(*rows, columns="item_a item_b outcome dimension judge"))
+    assert judgments.select() is judgments
+    kept = judgments.select(dimension="p", judge="k")
+    assert kept.items == ("w", "z")
+    assert kept.frame["item_a"].dtype == kept.frame["item_b"].dtype
+    assert (kept.frame["row"].tolist(), labels(kept)) == ([3], ["tie"])
+    assert judgments.items == ("w", "x", "y", "z")
+    with pytest.raises(InputError, match="no column 'topic', so --topic 't' cannot be kept"):
+        judgments.select(topic="t")
+    with pytest.raises(InputError, match=r"judge 'k' is not in the file\. Allowed: j"):
+        judgments.select(dimension="q", judge="k")

@@ -55,6 +55,13 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        reason = error.strerror or str(error) or type(error).__name__
+        print(
+            f"bayesbt: {place}{reason}. Check the path, its permissions and the room left.", file=sys.stderr
+        )
+        sys.exit(1)
 
 
 def _quiet_foreign_warnings() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bayesbt.cli import options as o
-from bayesbt.cli.output import print_json, say
+from bayesbt.cli.output import plural, print_json, say, say_written, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ def import_(
             {"written": written, "data": facts, "findings": findings_document(read.judgments.findings)}
         )
     else:
-        say(f"Wrote {' and '.join(written)}: {len(read.judgments):,} judgments.")
+        say_written(written, plural(len(read.judgments), "judgment"))
 
 
 def check(
@@ -74,6 +74,9 @@ def check(
     outcomes: o.Outcomes = "auto",
     strict: o.Strict = False,
     items: o.ItemsFile = None,
+    dimension: o.Dimension = None,
+    judge: o.JudgeName = None,
+    topic: o.Topic = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Say what is wrong or risky before a fit; exit code 1 when a fit would be refused.
@@ -84,7 +87,7 @@ def check(
     from bayesbt.checking import check as find
     from bayesbt.formats import read_items
 
-    judgments = o.load_judgments(source, mapping, outcomes, strict)
+    judgments = o.load_judgments(source, mapping, outcomes, strict).select(dimension, judge, topic)
     findings = find(judgments, None if items is None else read_items(items))
     refused = any(finding.level == "error" for finding in findings)
     if as_json:
@@ -130,7 +133,7 @@ def pairs(
     if as_json:
         print_json({"written": [output], "pairs": len(made)})
     else:
-        say(f"Wrote {output}: {len(made):,} pairs.")
+        say_written([output], plural(len(made), "pair"))
 
 
 def summary(judgments: Judgments) -> dict[str, Any]:
@@ -139,9 +142,9 @@ def summary(judgments: Judgments) -> dict[str, Any]:
     count = frame["count"]
     return {
         "rows": len(frame),
-        "judgments": float(count[frame["outcome"].notna()].sum()),
-        "ties": float(count[frame["outcome"] == "tie"].sum()),
-        "unscored": float(count[frame["outcome"].isna()].sum()),
+        "judgments": whole(float(count[frame["outcome"].notna()].sum())),
+        "ties": whole(float(count[frame["outcome"] == "tie"].sum())),
+        "unscored": whole(float(count[frame["outcome"].isna()].sum())),
         "items": len(judgments.items),
     }
 

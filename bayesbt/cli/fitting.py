@@ -162,9 +162,11 @@ def report(
 ) -> None:
     """Write a report on fits."""
     from bayesbt import grouped
+    from bayesbt.files import require_file_possible
     from bayesbt.reporting.data import ReportData
     from bayesbt.reporting.report import report as write_report
 
+    require_file_possible(output, force)
     fits = {label: fitted for folder in folders for label, fitted in grouped.load_fits(folder).items()}
     written = write_report(ReportData.from_fits(fits, title=title), output, force=force)
     if as_json:

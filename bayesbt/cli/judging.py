@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from bayesbt.cli import options as o
-from bayesbt.cli.output import print_json, print_table, say
+from bayesbt.cli.output import plural, print_json, print_table, say, say_written
 
 DocumentName = Annotated[
     str, typer.Argument(metavar="NAME", help="A document of models/judges, by name or by path.")
@@ -93,7 +93,7 @@ def judge(
     if as_json:
         print_json({"written": [str(output)], "data": summary(judgments)})
     else:
-        say(f"{output}: {len(judgments):,} judgments.")
+        say(f"{output}: {plural(len(judgments), 'judgment')}.")
 
 
 def list_models(as_json: o.AsJson = False) -> None:
@@ -156,4 +156,5 @@ def vote(
     if as_json:
         print_json({"written": [output], "data": summary(voted)})
     else:
-        say(f"Wrote {output}: {len(judgments):,} judgments became {len(voted):,} votes ({rule}).")
+        became = f"{plural(len(judgments), 'judgment')} became {plural(len(voted), 'vote')} ({rule})"
+        say_written([output], became)

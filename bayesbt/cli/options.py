@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bayesbt.errors import InputError
+from bayesbt.files import require_folder_possible
 
 if TYPE_CHECKING:
     from bayesbt.spec import Priors
@@ -116,11 +116,6 @@ def data_json_only(output: str | None, as_json: bool) -> None:
 
 
 def require_free(output: Path | None, force: bool) -> None:
-    """Refuse to overwrite before the work, not after it."""
-    if (
-        output is not None
-        and output.exists()
-        and not force
-        and any(output.iterdir() if output.is_dir() else [output])
-    ):
-        raise InputError(f"{output}: exists already. Give another name, or --force to overwrite it.")
+    """Refuse what cannot be written or would be overwritten before the work, not after it."""
+    if output is not None:
+        require_folder_possible(output, force)

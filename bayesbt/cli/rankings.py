@@ -207,11 +207,22 @@ def _show_trouble(document: Mapping[str, Any]) -> None:
         print(f"note: {message}")
 
 
+def _show_convergence(found: Mapping[str, Any]) -> None:
+    """Print the numbers by which a sampler is judged; other engines have none."""
+    if found["divergences"] is not None:
+        rhat = "not finite" if found["rhat_max"] is None else f"{found['rhat_max']:.4f}"
+        print(
+            f"largest R-hat {rhat}; smallest ESS {found['ess_bulk_min']:,.0f} (bulk), "
+            f"{found['ess_tail_min']:,.0f} (tail); divergences {found['divergences']}"
+        )
+
+
 def _show_fit(document: Mapping[str, Any]) -> None:
     model, data = document["model"], document["data"]
     print(", ".join(f"{name} {model[name]}" for name in ("ties", "order", "engine")), end="; ")
     counted = ("judgments", "ties", "unscored", "items", "components")
     print(", ".join(f"{name} {data[name]:,g}" for name in counted))
+    _show_convergence(document["diagnostics"])
     parameters = document["parameters"]
     if parameters:
         names = ("mean", "sd", "lower", "upper")
@@ -222,4 +233,6 @@ def _show_fit(document: Mapping[str, Any]) -> None:
     columns = [name for name in SHOWN if name in document["items"][0]]
     if data["components"] == 1:
         columns.remove("component")
-    print_table(document["items"], columns)
+    named = {name: f"p_top{document['top']}" if name == "p_top" else name for name in columns}
+    rows = [{named[name]: row.get(name) for name in columns} for row in document["items"]]
+    print_table(rows, list(named.values()))

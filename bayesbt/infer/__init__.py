@@ -10,10 +10,10 @@ from typing import Any
 
 from bayesbt.counts import Counts, count_judgments
 from bayesbt.covariates import design_matrix
-from bayesbt.errors import InputError
+from bayesbt.errors import EmptyInputError, InputError
 from bayesbt.infer.diagnostics import diagnose
 from bayesbt.infer.engines import ENGINES, engine_name, read_options, require_whole_model, run_engine
-from bayesbt.infer.existence import separation_messages
+from bayesbt.infer.existence import obstacles
 from bayesbt.infer.fit import Fit
 from bayesbt.infer.model import Cells
 from bayesbt.infer.results import Options
@@ -141,7 +141,7 @@ def prepare(
     ties = model["ties"] or ENGINES[name].default_ties
     spec = ModelSpec(**{**model, "ties": ties}, covariates=tuple(covariates), priors=priors)
     require_whole_model(name, spec)
-    counts = _counted(judgments, spec, selection)
+    counts = counted_for(_counted(judgments, spec, selection), spec)
     if spec.by_judge and len(counts.judges) < 2:
         raise InputError(
             "parameters by judge need two judges or more; there is one. Use --order shared at most."
@@ -166,6 +166,17 @@ def _counted(judgments: Judgments | Counts, spec: ModelSpec, selection: Mapping[
     return judgments
 
 
+def counted_for(counts: Counts, spec: ModelSpec) -> Counts:
+    """Return the counts as the tie model takes them: where it leaves ties out, a tie links no items."""
+    if spec.tie_model.tie_weight != 0:
+        return counts
+    if not (counts.wins_a.any() or counts.wins_b.any()):
+        raise EmptyInputError(f"--ties {spec.ties}: every judgment is a tie, so none is left to fit.")
+    message = f"{counts.ties.sum():,.10g} ties are left out (--ties {spec.ties})."
+    messages = (*counts.messages, message) if counts.ties.any() else counts.messages
+    return replace(counts, ties_link=False, messages=messages)
+
+
 def messages_of(prepared: Prepared) -> tuple[str, ...]:
     """Say what the reader of the fit must know of its data."""
     counts = prepared.counts
@@ -177,10 +188,11 @@ def _data_messages(counts: Counts, spec: ModelSpec, engine: str) -> list[str]:
     messages = []
     if engine != "ml":
         cells = Cells.of(counts, spec.tie_model)
-        found = separation_messages(counts, cells, spec)
+        found = obstacles(counts, cells, spec)
         messages += [
-            f"{text} The likelihood has no unique finite maximum there: the value is set by the prior."
-            for text in found
+            f"{obstacle.message} The likelihood has no unique finite maximum there: "
+            "the value is set by the prior."
+            for obstacle in found
         ]
     compared = counts.comparisons > 0
     if counts.n_components > 1:

@@ -158,7 +158,8 @@ def normal_draws(problem: Problem, mode: Mode, component: Ints, options: Options
     """Draws from Normal(mode, information^-1), strengths centred; shapes (1, S, ...)."""
     rng = np.random.default_rng(options.seed)
     size = options.draws * options.chains
-    noise = rng.standard_normal((len(mode.theta), size))
+    half = rng.standard_normal((len(mode.theta), (size + 1) // 2))
+    noise = np.concatenate([half, -half], axis=1)[:, :size]  # in pairs, so that their mean is the mode
     theta = mode.theta + solve_triangular(cholesky(mode.information), noise).T
     n = problem.cells.n_items
     scalars: dict[str, Floats] = {}

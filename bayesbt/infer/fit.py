@@ -105,9 +105,20 @@ class Fit:
         if draws is None:
             raise InputError("an engine returned neither estimates nor draws")
         lower, upper = highest_density_interval(draws, self.options.interval)
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {"strength": draws.mean(axis=0), "sd": draws.std(axis=0, ddof=1), "lower": lower, "upper": upper}
         )
+        return self._with_priors(frame)
+
+    def _with_priors(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Give items never compared the prior: centring them within their own component leaves nothing."""
+        alone = self.counts.comparisons == 0
+        if alone.any():
+            fixed = self.spec.priors.strength_sd.fixed
+            sd = self.parameters()["strength_sd"]["mean"] if fixed is None else fixed
+            reach = norm.ppf(0.5 + self.options.interval / 2) * sd
+            frame.loc[alone, ["strength", "sd", "lower", "upper"]] = (0.0, sd, -reach, reach)
+        return frame
 
     def _normal_estimates(self, strength: Floats, covariance: Floats) -> pd.DataFrame:
         variance = np.diag(covariance).copy()

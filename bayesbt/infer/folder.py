@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
+from bayesbt.files import atomic_folder
 from bayesbt.infer import container
 from bayesbt.infer.diagnostics import Diagnostics
 from bayesbt.infer.fit import Fit
@@ -26,21 +25,13 @@ FILES = ("spec.toml", "counts.parquet", "posterior.nc", "ranking.csv", "fit.json
 
 
 def save_fit(fit: Fit, folder: Path, *, force: bool = False) -> Path:
-    """Write every file into a temporary folder beside, then rename it: the folder is whole or not there."""
-    if folder.exists() and not force:
-        raise InputError(f"{folder} exists; nothing is overwritten without --force.")
-    if folder.exists() and not is_fit_folder(folder) and any(folder.iterdir()):
-        raise InputError(f"{folder} is not a fit folder (no fit.json); --force replaces only fit folders.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        temporary.chmod(0o755)
+    """Write the folder whole or not at all; ``force`` replaces only an empty folder or a fit folder."""
+    with atomic_folder(folder, force) as temporary:
+        if folder.is_dir() and not is_fit_folder(folder) and any(folder.iterdir()):
+            raise InputError(
+                f"{folder} is not a fit folder (no fit.json); --force replaces only fit folders."
+            )
         _write(fit, temporary)
-        if folder.exists():
-            shutil.rmtree(folder)
-        temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
@@ -80,6 +71,7 @@ def _state(fit: Fit) -> dict[str, Any]:
             "topics": None if counts.topics is None else list(counts.topics),
             "messages": list(counts.messages),
             "judges": list(counts.judges),
+            "ties_link": counts.ties_link,
             "dimensions": list(counts.dimensions),
             "unscored": counts.unscored,
             "scalars": estimates,
@@ -134,6 +126,7 @@ def _counts(frame: pd.DataFrame, state: dict[str, Any], covariates: Any) -> Coun
         judges=tuple(state["judges"]),
         dimensions=tuple(state["dimensions"]),
     )
+    counts = replace(counts, ties_link=state["ties_link"])
     if "judge" in frame:
         counts = replace(counts, judge=_positions(pd.Index(state["judges"], dtype=object), frame["judge"]))
     return counts if covariates is None else replace(counts, covariates=covariates)

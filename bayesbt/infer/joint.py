@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesbt.counts import count_judgments
 from bayesbt.covariates import design_matrix
 from bayesbt.errors import InputError
-from bayesbt.infer import Prepared, criticised, messages_of
+from bayesbt.infer import Prepared, counted_for, criticised, messages_of
 from bayesbt.infer.diagnostics import diagnose
 from bayesbt.infer.engines import ENGINES, engine_name, read_options, run_sampler
 from bayesbt.infer.fit import Fit
@@ -97,6 +97,7 @@ def fit_joint(
     )
     if len(counts.dimensions) < 2:
         raise InputError(f"{judgments.source}: --joint dimension needs two dimensions or more.")
+    counts = counted_for(counts, spec)
     counts = replace(counts, covariates=design_matrix(items, spec.covariates, counts.items))
     samples = run_sampler(name, counts, spec, settings)
     facts = provenance(seed=settings.seed, wall_time=time.perf_counter() - started, source=judgments.source)

@@ -90,7 +90,8 @@ def fit_laplace(counts: Counts, spec: ModelSpec, options: Options) -> EngineResu
     points = [marginal.at(float(node)) for node in nodes]
     log_weights = np.array([point[0] for point in points])
     weights = np.exp(log_weights - log_weights.max())
-    sizes = rng.multinomial(options.draws * options.chains, weights / weights.sum())
+    pairs = (options.draws * options.chains + 1) // 2
+    sizes = 2 * rng.multinomial(pairs, weights / weights.sum())  # normal_draws mirrors each draw
     parts, log_sds = [], []
     for node, size, (_, problem, mode) in zip(nodes, sizes, points, strict=True):
         if size:

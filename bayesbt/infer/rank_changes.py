@@ -17,7 +17,7 @@ def order_changes(first: Fit, second: Fit) -> dict[str, Any]:
     component, items = first.component, first.items
     x, y = (one.estimates["strength"].to_numpy() for one in (first, second))
     i, j = np.triu_indices(len(x), 1)
-    within = component[i] == component[j]
+    within = (component[i] == component[j]) & (second.component[i] == second.component[j])
     i, j = i[within], j[within]
     signs = np.sign(x[i] - x[j]), np.sign(y[i] - y[j])
     untied = np.sqrt(float((signs[0] != 0).sum()) * float((signs[1] != 0).sum()))

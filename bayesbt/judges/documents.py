@@ -109,7 +109,13 @@ def resolve_judge(named: str | Path) -> JudgeDocument:
         return JudgeDocument(resolved.name, resolved.name, "transformers", folder=resolved)
     if _HUB_ID.fullmatch(str(named)):
         return JudgeDocument(str(named), str(named), "transformers", hub_id=str(named))
-    return read_judge(named)  # says which names are known
+    try:
+        return read_judge(named)
+    except DocumentError as error:
+        raise DocumentError(
+            f"{error} A judge may also be a folder of weights that exists (one with a config.json), or a hub "
+            "id such as owner/model."
+        ) from error
 
 
 def read_judge(name_or_path: str | Path) -> JudgeDocument:

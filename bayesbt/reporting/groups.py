@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from bayesbt.infer.fit import Fit
 
+CENTRED_OVER_ALL = ("gienapp", "ilsr")
+"""Engines that put all components on one scale: their strengths sum to zero over all items together."""
+
 
 @dataclass(frozen=True)
 class Group:

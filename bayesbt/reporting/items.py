@@ -13,7 +13,7 @@ from bayesbt.ranks import rank_distribution, win_probability
 from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Heading, Notice, Picture, Section, Table, Text
 from bayesbt.reporting.data import ReportData
-from bayesbt.reporting.groups import Group, groups, never_compared
+from bayesbt.reporting.groups import CENTRED_OVER_ALL, Group, groups, never_compared
 from bayesbt.reporting.wording import between, count, listed, number, percent, plural, probability
 
 FOLD_ROWS = 60
@@ -41,7 +41,7 @@ def ranking(data: ReportData) -> Section | None:
         if len(data.fits) > 1:
             blocks.append(Heading(label))
         blocks += [
-            *_forests(label, found),
+            *_forests(label, fit.engine, found),
             *_tables(found, f"{100 * fit.options.interval:g} % interval", folded),
         ]
         alone = never_compared(frame)
@@ -50,18 +50,17 @@ def ranking(data: ReportData) -> Section | None:
     return Section("ranking", "Ranking", tuple(blocks)) if blocks else None
 
 
-def _forests(label: str, found: Sequence[Group]) -> list[Block]:
+def _forests(label: str, engine: str, found: Sequence[Group]) -> list[Block]:
     rows = intervals(found)
     several, size = len(found) > 1, len(rows.labels)
-    note = (
-        f" No comparison links the {len(found):,} groups: strengths are centred in each, and a difference "
-        "across groups means nothing."
-        if several
-        else ""
-    )
+    if engine in CENTRED_OVER_ALL:
+        centred = "are centred over all items together, and only regularisation places the groups"
+    else:
+        centred = "are centred in each, and a difference across groups means nothing"
+    note = f" No comparison links the {len(found):,} groups: strengths {centred}." if several else ""
     first = found[0].rows
     strongest = listed(
-        f"{item} {number(value)}"
+        f"{plots.shorten(item)} {number(value)}"
         for item, value in zip(first["item"][:3], first["strength"][:3], strict=True)
     )
     alternative = f"Forest plot of {plural(size, 'strength')} with intervals. First: {strongest}."
@@ -145,8 +144,8 @@ def _heatmap(label: str, fit: Fit, group: Group) -> Picture:
         f"ranks-{label}-{group.component}",
         plots.rank_heatmap(items, cells),
         f"{_prefix(group)}P(rank) by item.{capped}",
-        f"Rank probabilities of {plural(len(items), 'item')}. Most often first: {items[best]}, "
-        f"with probability {probability(float(cells[best, 0]))}.",
+        f"Rank probabilities of {plural(len(items), 'item')}. Most often first: "
+        f"{plots.shorten(items[best])}, with probability {probability(float(cells[best, 0]))}.",
     )
 
 

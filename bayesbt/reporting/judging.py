@@ -144,7 +144,9 @@ def _position_picture(frame: pd.DataFrame) -> Picture:
     share, lower, upper = (frame[name].to_numpy(dtype=float) for name in POSITION_LABELS)
     notes = [f"n = {count(n)}" for n in frame["first_wins"] + frame["second_wins"]]
     figure = plots.first_shown_shares(plots.Intervals(labels, share, lower, upper), notes=notes)
-    shown = "; ".join(f"{label} {percent(value)}" for label, value in zip(labels, share, strict=True))
+    shown = "; ".join(
+        f"{plots.shorten(label)} {percent(value)}" for label, value in zip(labels, share, strict=True)
+    )
     caption = (
         "Share of first-shown wins. With both orders judged and no position effect, near the dashed line."
     )

@@ -5,7 +5,7 @@ To add a section, write such a function and give it a line in :data:`SECTIONS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from bayesbt.infer.fit import Fit
 from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Bullets, Formula, Heading, Notice, Picture, Section, Table, Text
 from bayesbt.reporting.data import ReportData
+from bayesbt.reporting.groups import CENTRED_OVER_ALL
 from bayesbt.reporting.items import ranking, ranks
 from bayesbt.reporting.judges import judges
 from bayesbt.reporting.judging import position, stability, worth
@@ -24,6 +25,7 @@ from bayesbt.reporting.tie_models import ties
 from bayesbt.reporting.verdicts import diagnostics_verdict, fit_remarks
 from bayesbt.reporting.wording import MINUS, NONE, count, listed, number, percent, plural, quoted, sentence
 from bayesbt.spec import ModelSpec
+from bayesbt.ties import TieModel
 
 __all__ = ["SECTIONS", "data_section", "diagnostics", "model", "provenance", "sections"]
 
@@ -111,8 +113,8 @@ SYMBOL_OF = {
 }
 
 SYMBOLS = (
-    "s(x) = 1 / (1 + exp(-x)); λ is the strength of an item in log-odds, centred to sum to zero within each "
-    "group of items that comparisons link; a is the item shown first."
+    "s(x) = 1 / (1 + exp(-x)); λ is the strength of an item in log-odds, centred to sum to zero {centred}; "
+    "a is the item shown first."
 )
 
 
@@ -128,7 +130,7 @@ def model(data: ReportData) -> Section | None:
         if len(seen) > 1:
             blocks.append(Heading(listed(labels)))
         tie = fit.spec.tie_model
-        blocks.append(Text(f"Tie model: {tie.title}, {tie.source}. Engine: {fit.engine}."))
+        blocks.append(Text(f"Tie model: {_tie_model(tie)}. Engine: {fit.engine}."))
         lines = (
             *_predictor_lines(fit.spec),
             *FORMULAS.get(fit.spec.ties, (tie.title,)),
@@ -137,12 +139,29 @@ def model(data: ReportData) -> Section | None:
         blocks.append(Formula(tuple(line.replace("-", MINUS) for line in lines)))
         if not priors:
             blocks.append(Text(f"No priors: the engine {fit.engine} does not use them."))
-    meanings = [SYMBOLS.replace("(-x)", f"({MINUS}x)")]
+    meanings = [SYMBOLS.replace("(-x)", f"({MINUS}x)").format(centred=_centred(data.fits.values()))]
     if any(fit.spec.tie_model.has_tie_parameter for fit in data.fits.values()):
         meanings.append("t is the probability of a tie between items of equal strength.")
     if any(fit.spec.order != "none" for fit in data.fits.values()):
         meanings.append("β is the order effect in log-odds, above 0 in favour of the item shown first.")
     return Section("model", "Model and priors", (*blocks, Text(" ".join(meanings)))) if blocks else None
+
+
+def _tie_model(tie: TieModel) -> str:
+    """Write title and source; the year alone where the source repeats the names of the title."""
+    if all(name in tie.source for name in tie.title.split("-")):
+        return f"{tie.title} {tie.source[tie.source.index('(') :]}"
+    return f"{tie.title}, {tie.source}"
+
+
+def _centred(fits: Iterable[Fit]) -> str:
+    """Say over which items strengths sum to zero; two engines differ from the others."""
+    engines = dict.fromkeys(fit.engine for fit in fits)
+    over_all = [engine for engine in engines if engine in CENTRED_OVER_ALL]
+    if len(over_all) == len(engines):
+        return "over all items together"
+    apart = f" ({listed(over_all)}: over all items together)" if over_all else ""
+    return f"within each group of items that comparisons link{apart}"
 
 
 def _predictor_lines(spec: ModelSpec) -> Iterator[str]:

@@ -106,10 +106,7 @@ def _how_sure(data: ReportData, label: str, fit: Fit, ranking: pd.DataFrame) -> 
     comparison = data.tie_comparisons.get(label)
     if comparison is not None and len(comparison.rank_agreement):
         worst = comparison.rank_agreement.sort_values("kendall").iloc[0]
-        text += (
-            f" Between tie models the rankings agree with Kendall’s tau {number(worst['kendall'])} or more "
-            f"(least alike: {worst['first']} and {worst['second']})."
-        )
+        text += f" Between tie models {_agreement(float(worst['kendall']), worst['first'], worst['second'])}."
     sd = data.summaries[label].get("parameters", {}).get("strength_sd")
     if sd and sd.get("mean") is not None and sd["mean"] < 0.25:
         text += (
@@ -117,6 +114,14 @@ def _how_sure(data: ReportData, label: str, fit: Fit, ranking: pd.DataFrame) -> 
             f"({between(sd.get('lower'), sd.get('upper'))})."
         )
     return text
+
+
+def _agreement(least: float, first: str, second: str) -> str:
+    """Say how far all rankings agree; tau is rounded down, so that "or more" is true."""
+    if least > 1 - 1e-9:
+        return "the rankings agree completely"
+    bound = number(math.floor(100 * least + 1e-9) / 100 if math.isfinite(least) else least)
+    return f"the rankings agree with Kendall’s tau {bound} or more (least alike: {first} and {second})"
 
 
 def _data_problems(data: ReportData) -> list[Block]:

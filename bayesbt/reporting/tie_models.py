@@ -7,6 +7,7 @@ import pandas as pd
 from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Heading, Notice, Picture, Section, Table, Text
 from bayesbt.reporting.data import ReportData
+from bayesbt.reporting.groups import CENTRED_OVER_ALL
 from bayesbt.reporting.wording import NONE, between, count, listed, number, plural, quoted
 from bayesbt.tie_comparison import TieComparison
 
@@ -142,7 +143,9 @@ def _strengths_picture(label: str, comparison: TieComparison) -> Picture:
     for name, frame in frames.items():
         rows = frame.loc[items]
         models[name] = plots.Intervals(items, rows["strength"], rows["lower"], rows["upper"])
-    note = " Strengths are centred within each group." if first["component"].nunique() > 1 else ""
+    over_all = all(fit.engine in CENTRED_OVER_ALL for fit in comparison.fits.values())
+    where = "over all items together" if over_all else "within each group"
+    note = f" Strengths are centred {where}." if first["component"].nunique() > 1 else ""
     return Picture(
         f"tie-strengths-{label}",
         plots.tie_strengths(models),

@@ -77,6 +77,28 @@ class Stage:
         name = self._relative(path)
         return name in (files := self.record().get("files", {})) and self._is(name, files[name])
 
+    def remove_others(self, kept: Iterable[Path]) -> list[Path]:
+        """Remove what the stage made elsewhere by its record and does not make now.
+
+        Returns
+        -------
+        list of Path
+            The files that somebody changed since: they are left alone.
+        """
+        names = {self._relative(path) for path in kept}
+        files: Mapping[str, str] = self.record().get("files", {})
+        former = {name: content for name, content in files.items() if Path(name).parts[0] == ".."}
+        changed = []
+        for name in sorted(former.keys() - names):
+            path = Path(os.path.normpath(self.folder / name))
+            if not self._is(name, former[name]):
+                changed += [path] if path.is_file() else []
+                continue
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+        return changed
+
     def _is(self, name: str, content: str) -> bool:
         path = self.folder / name
         return path.is_file() and file_hash(path) == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,6 +80,9 @@ def report_stage(space: Workspace, series: Mapping[Series, SeriesFiles], reports
         "study": [study.title, study.question, study.seed, asdict(study.report)],
         "reference": None if study.data.reference is None else asdict(study.data.reference),
         "items": study.data.items,
+        "names": [file and file.name for file in (study.data.items, study.data.judgments)],
+        "asked": {"pairs": asdict(study.pairs), "judge": asdict(study.judge), "vote": asdict(study.vote)},
+        "judges": _judge_facts(space),
         "series": {one.label: files.inputs() for one, files in series.items()},
         "version": bayesbt.__version__,
     }
@@ -90,12 +94,14 @@ def report_stage(space: Workspace, series: Mapping[Series, SeriesFiles], reports
                     f"{target}: was changed by hand or is not of this study. Rename it, give another -o, "
                     "or --force to overwrite it."
                 )
-        data = report_data(space, series)
+        data, made = report_data(space, series), []
         for target in targets:
-            yield report(data, target, force=True)
-            yield from (
-                sorted(target.with_name(f"{target.stem}_files").glob("*")) if target.suffix == ".md" else ()
-            )
+            made.append(report(data, target, force=True))
+            if target.suffix == ".md":
+                made += sorted(target.with_name(f"{target.stem}_files").glob("*"))
+        for path in stage.remove_others(made):
+            print(f"{path}: is from former settings, left since it was changed by hand.", file=sys.stderr)
+        return made
 
     stage = Stage(f"report {study.name}", space.folder / "report", inputs, work)
     return stage
@@ -216,7 +222,7 @@ def _provenance(space: Workspace, series: Mapping[Series, SeriesFiles]) -> dict[
     facts = provenance(seed=space.study.seed, wall_time=0.0, source=str(space.study.path.name))
     for name in ("wall_time", "command_line", "source"):
         facts.pop(name, None)
-    hashes = {space.study.path.name: file_hash(space.study.path)}
+    hashes = {}
     if space.study.data.items is not None:
         hashes[space.study.data.items.name] = file_hash(space.study.data.items)
     hashes |= {f"judgments, {one.label}": file_hash(files.judged) for one, files in series.items()}

@@ -187,8 +187,9 @@ def fit_stage(space: Workspace, series: Series, voted: Path) -> Stage:
 def ties_stage(space: Workspace, series: Series, voted: Path) -> Stage:
     """Fit the tie models side by side; makes what ``bayesbt ties -o`` makes."""
     asked = space.study.ties
-    inputs = {"stage": "ties", "model": asdict(space.study.fit), **_fit_inputs(space, series, voted)}
-    inputs["ties"] = asdict(asked)
+    model = asdict(space.study.fit)
+    del model["ties"], model["engine"]  # these two are said in [ties]
+    inputs = {"stage": "ties", "model": model, **_fit_inputs(space, series, voted), "ties": asdict(asked)}
 
     def work(folder: Path) -> Iterable[Path]:
         options = fit_options(space, series) | {"engine": asked.engine}
