@@ -115,9 +115,9 @@ def _recession(cells: Cells, *, has_order: bool, has_threshold: bool) -> Floats 
     """Find a direction along which the likelihood never falls; None where there is none.
 
     A direction (strengths v, threshold t >= 0, order effect beta) with d = v_a - v_b + beta in each cell
-    never lowers the likelihood if d >= t where a has won, -d >= t where b has won, and |d| <= t where there is
-    a tie: Albert and Anderson (1984), for ties too. Found as a linear programme that pushes t, or without a
-    threshold the sum of |d| over the won cells, as far as it goes.
+    never lowers the likelihood if d >= t where a has won, -d >= t where b has won, and |d| <= t where there
+    is a tie: Albert and Anderson (1984), for ties too. Found as a linear programme that pushes t, or without
+    a threshold the sum of |d| over the won cells, as far as it goes.
 
     Returns
     -------
