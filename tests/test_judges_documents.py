@@ -113,7 +113,7 @@ def test_a_topic_that_is_shown_must_be_known(tmp_path: Path) -> None:
             "64 lower-case hexadecimal digits",
         ),
         (
-            'title = "T"\nbackend = "transformers"\n[weights]\npackage = "--index-url"\nversion = "1"\n'
+            'title = "T"\nbackend = "transformers"\n[weights]\npackage = "--upgrade"\nversion = "1"\n'
             f'file = "f"\nwheel_sha256 = "{"0" * 64}"\nfile_sha256 = "{"0" * 64}"',
             "is not the package of a package",
         ),
