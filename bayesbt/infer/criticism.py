@@ -26,7 +26,8 @@ REPLICATED_COUNTS = 2**24  # at most this many numbers in all replications
 SCALED_DRAWS = 1000  # draws by which power scaling is judged
 TAIL = 0.005  # a predictive check below this, or above one minus it, is reported
 RESIDUAL = 3.5  # a pair's standardised residual beyond this is reported
-SENSITIVE = 0.1  # twice the usual limit of power-scaling sensitivity, which small data sets often pass
+SENSITIVE = 0.1  # to the prior: twice the usual limit of power-scaling, which small data sets often pass
+INFORMED = 0.05  # to the likelihood: the usual limit (Kallioinen et al. 2024)
 SCALING = 1.25
 
 
@@ -97,7 +98,7 @@ class Criticism:
                 f"{worst['first']} beats {worst['second']} beats {worst['third']} beats {worst['first']}."
             )
         for name, row in self.sensitivity.iterrows():
-            if row["prior"] >= SENSITIVE and row["likelihood"] >= SENSITIVE:
+            if row["prior"] >= SENSITIVE and row["likelihood"] >= INFORMED:
                 found.append(
                     f"Prior-data conflict in {name}: prior and data pull apart; look at --prior {name}=..."
                 )
