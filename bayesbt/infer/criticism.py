@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 
 from bayesbt.infer.groups import log_probabilities, thin
 from bayesbt.infer.model import Cells
-from bayesbt.infer.results import Draws
+from bayesbt.infer.results import Draws, finite_logit
 from bayesbt.spec import Prior
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def sensitivity(fit: Fit, draws: Draws, cells: Cells) -> pd.DataFrame:
 def _log_prior(fit: Fit, name: str, values: Floats) -> Floats:
     prior: Prior = getattr(fit.spec.priors, name)
     if name == "tie" and prior.family == "LogNormal":
-        odds = values / (1 - values)
+        odds = np.exp(finite_logit(values))
         values = np.log1p(2 * odds) if fit.spec.ties == "rao-kupper" else 2 * odds
     return np.asarray(prior.log_density(np, values))
 

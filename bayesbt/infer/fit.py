@@ -18,7 +18,7 @@ from bayesbt.counts import Counts
 from bayesbt.errors import InputError
 from bayesbt.infer.contraction import contraction
 from bayesbt.infer.diagnostics import Diagnostics
-from bayesbt.infer.results import SCALARS, EngineResult, Estimate, Options
+from bayesbt.infer.results import SCALARS, EngineResult, Estimate, Options, finite_logit
 from bayesbt.ranks import highest_density_interval, rank_draws, shared_ranks
 from bayesbt.spec import ModelSpec
 
@@ -200,7 +200,7 @@ class Fit:
         model = self.spec.tie_model
         if model.native is None:
             return {}
-        values = logit(self.parameter_draws["tie"]) if self.result.bayesian else np.asarray(logit(mean))
+        values = finite_logit(self.parameter_draws["tie"] if self.result.bayesian else np.asarray(mean))
         return {"name": model.native_name, "mean": float(np.mean(model.native(np, values)))}
 
     def ranking(self) -> pd.DataFrame:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from bayesbt.infer import container
 from bayesbt.infer.model import Cells, fixed_values, linear_predictor
-from bayesbt.infer.results import Draws, centre
+from bayesbt.infer.results import Draws, centre, finite_logit
 from bayesbt.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def parameters_of_draw(spec: ModelSpec, draws: Draws, chain: int, draw: int) -> 
     scalars = {name: values[chain, draw] for name, values in draws.scalars.items()}
     vectors = {name: values[chain, draw] for name, values in draws.vectors.items()}
     fixed_tie, fixed_order = fixed_values(spec)
-    tie_logit = logit(scalars["tie"]) if "tie" in scalars else fixed_tie
+    tie_logit = finite_logit(scalars["tie"]) if "tie" in scalars else fixed_tie
     order = scalars.get("order", fixed_order)
     parameters = {
         "strength": draws.strength[chain, draw][None],
@@ -110,7 +109,7 @@ def parameters_of_draw(spec: ModelSpec, draws: Draws, chain: int, draw: int) -> 
     if "order_by_judge" in vectors:
         parameters["order_by_judge"] = vectors["order_by_judge"] - order
     if "tie_by_judge" in vectors:
-        parameters["tie_by_judge"] = logit(vectors["tie_by_judge"]) - tie_logit
+        parameters["tie_by_judge"] = finite_logit(vectors["tie_by_judge"]) - tie_logit
     if "adherence" in vectors:
         parameters["log_adherence"] = np.log(vectors["adherence"])
     return parameters

@@ -102,6 +102,16 @@ class EngineResult:
     messages: tuple[str, ...] = ()
 
 
+def finite_logit(t: Floats) -> Floats:
+    """Return logit(t), finite too where rounding has made a probability 0 or 1.
+
+    >>> bool(np.isfinite(finite_logit(np.array([0.0, 0.3, 1.0]))).all())
+    True
+    """
+    inside = np.clip(t, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
 def centre(strength: Floats, component: Ints) -> Floats:
     """Subtract the mean of each component along the last axis (I)."""
     n_components = int(component.max(initial=-1)) + 1

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from bayesbt.counts import Counts
 from bayesbt.infer.model import fixed_values
-from bayesbt.infer.results import Draws, EngineResult, centre
+from bayesbt.infer.results import Draws, EngineResult, centre, finite_logit
 from bayesbt.spec import ModelSpec
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def _draws(samples: Samples, counts: Counts, spec: ModelSpec, d: int) -> Draws:
         )
     if "tie_by_judge" in values:
         common = _common(scalars, "tie", np.full(shape, expit(tie_logit)))
-        vectors["tie_by_judge"] = expit(logit(common) + values["tie_by_judge"])
+        vectors["tie_by_judge"] = expit(finite_logit(common) + values["tie_by_judge"])
     if "adherence" in values:
         vectors["adherence"] = values["adherence"]
     if "covariate" in values:
