@@ -18,7 +18,7 @@ help:
 	@echo "make test-all    every test, and the demo"
 	@echo "make lint        ruff and mypy"
 	@echo "make lock        resolve constraints.txt anew"
-	@echo "make bench       timings of reading, checking and fitting"
+	@echo "make bench       timings of reading, checking, fitting and judging"
 	@echo "make clean       remove the environment, caches and build products"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -53,6 +53,7 @@ lock: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/spine.py
+	$(BIN)/python benchmarks/judge_batches.py
 
 clean:
 	rm -rf $(VENV) .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayesbt.formats import write_judgments as write_judgments
     from bayesbt.formats import write_pairs as write_pairs
     from bayesbt.infer import Fit as Fit
-    from bayesbt.infer import fit as fit  # type: ignore[no-redef]  # bayesbt.infer.fit is a module too
+    from bayesbt.infer import fit as fit
     from bayesbt.infer import load_fit as load_fit
     from bayesbt.infer.joint import fit_joint as fit_joint
     from bayesbt.judges.run import JudgeSettings as JudgeSettings

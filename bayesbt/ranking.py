@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesbt.errors import InputError
-from bayesbt.infer.fit import Fit, plain
+from bayesbt.infer.fitted import Fit, plain
 from bayesbt.ranks import (
     highest_density_interval,
     p_top,

@@ -1,18 +1,19 @@
 """Judgments made by a known truth: to test that a fit finds it, and to plan a study.
 
-The formulas are written here a second time, from STATISTICS sections 2 to 4, and share no code with the
-engines. ``split``, ``split-half`` and ``drop`` are rules for ties, not models that make them: under these,
-judgments are drawn from plain Bradley-Terry and none is a tie.
+Priors and linear predictor are written here a second time and share no code with the engines; the tie models
+are the records of :mod:`bayesbt.ties`, whose formulas ``tests/reference.py`` has a second time. ``split``,
+``split-half`` and ``drop`` are rules for ties, not models that make them: under these, judgments are drawn
+from plain Bradley-Terry and none is a tie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit, softmax
+from scipy.special import expit, logit
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
@@ -90,13 +91,6 @@ class Truth:
     values: Mapping[str, Floats]
 
 
-T_OF_NATIVE: dict[str, Callable[[Floats], Floats]] = {
-    "rao-kupper": lambda tau: np.tanh(tau / 2),
-    "davidson": lambda nu: nu / (2 + nu),
-}
-"""t = P(tie | delta = 0) of the parameter that a LogNormal prior is stated for."""
-
-
 def prior_draw(spec: ModelSpec, design: Design, rng: np.random.Generator) -> Truth:
     """Draw every parameter from its prior.
 
@@ -108,8 +102,9 @@ def prior_draw(spec: ModelSpec, design: Design, rng: np.random.Generator) -> Tru
     priors, size, n_judges = spec.priors, len(design.dimensions), len(design.judges)
     values = _draw_strengths(spec, design, rng)
     if spec.tie_model.has_tie_parameter:
-        t = priors.tie.sample(rng, size)
-        values["tie"] = T_OF_NATIVE[spec.ties](t) if priors.tie.family == "LogNormal" else t
+        drawn, to_logit = priors.tie.sample(rng, size), spec.tie_model.logit_of_native
+        on_native = priors.tie.family == "LogNormal"
+        values["tie"] = np.asarray(expit(to_logit(np, drawn)) if on_native and to_logit else drawn)
     if spec.has_order:
         values["order"] = priors.order.sample(rng, size)
     effects = {
@@ -175,20 +170,14 @@ def outcome_probabilities(spec: ModelSpec, design: Design, truth: Truth) -> Floa
         delta = delta + values["order"][design.dimension]
     if "order_by_judge" in values:
         delta = delta + values["order_by_judge"][design.judge]
-    if "tie" not in values:
-        return np.stack([expit(delta), 0.0 * delta, expit(-delta)], axis=1)
-    u = logit(values["tie"])[design.dimension]
+    u = np.zeros(1)
+    if "tie" in values:
+        u = logit(values["tie"])[design.dimension]
     if "tie_by_judge" in values:
         u = u + values["tie_by_judge"][design.judge]
-    # On the log scale, since a wide prior draws strengths and ties that overflow on the scale of worth.
-    log_2t_by_1_minus_t = np.log(2) + u
-    if spec.ties == "rao-kupper":
-        tau = np.logaddexp(0.0, log_2t_by_1_minus_t)  # theta = (1 + t) / (1 - t)
-        log_win, log_loss = log_expit(delta - tau), log_expit(-delta - tau)
-        log_theta_squared_minus_one = 2 * tau + np.log(-np.expm1(-2 * tau))
-        logs = [log_win, log_theta_squared_minus_one + log_win + log_loss, log_loss]
-        return np.asarray(np.exp(np.stack(logs, axis=1)))
-    return np.asarray(softmax(np.stack([delta / 2, log_2t_by_1_minus_t, -delta / 2], axis=1), axis=1))
+    model = spec.tie_model
+    probabilities = np.exp(np.stack(model.log_probabilities(np, delta, u), axis=1))
+    return np.asarray(probabilities * (1.0, float(model.has_tie_parameter), 1.0))
 
 
 def simulate(spec: ModelSpec, design: Design, truth: Truth, rng: np.random.Generator) -> Counts:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
 from bayesbt.infer import fit
-from bayesbt.infer.fit import Fit, plain
+from bayesbt.infer.fitted import Fit, plain
 from bayesbt.infer.model import Cells
 from bayesbt.infer.rank_changes import order_changes, top_changes
 from bayesbt.tables import Judgments

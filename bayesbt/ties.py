@@ -41,8 +41,12 @@ class TieModel:
     log_native : callable or None
         ``(xp, u) -> (log q, log |d log q / du|)``, where q is the positive parameter on which a LogNormal
         prior acts: tau = log(theta) for Rao-Kupper, nu for Davidson.
+    logit_of_native : callable or None
+        ``(xp, q) -> u``, the inverse of ``log_native``.
     native : callable or None
         ``(xp, u) ->`` the textbook parameter as printed.
+    formula : tuple of str
+        The likelihood in plain characters, a line each, for reports.
     """
 
     name: str
@@ -52,7 +56,9 @@ class TieModel:
     tie_weight: float | None = None
     native_name: str = ""
     log_native: Callable[[Any, Array], tuple[Array, Array]] | None = None
+    logit_of_native: Callable[[Any, Array], Array] | None = None
     native: Callable[[Any, Array], Array] | None = None
+    formula: tuple[str, ...] = ()
 
     @property
     def has_tie_parameter(self) -> bool:
@@ -119,7 +125,14 @@ TIE_MODELS: dict[str, TieModel] = {
             rao_kupper,
             native_name="theta",
             log_native=_rao_kupper_log_native,
+            logit_of_native=lambda xp, tau: tau + xp.log(-xp.expm1(-tau)) - LOG_2,
             native=lambda xp, u: 1 + 2 * xp.exp(u),
+            formula=(
+                "P(a) = s(δ - τ)",
+                "P(b) = s(-δ - τ)",
+                "P(tie) = (θ² - 1) · P(a) · P(b)",
+                "θ = exp(τ) = (1 + t) / (1 - t)",
+            ),
         ),
         TieModel(
             "davidson",
@@ -128,7 +141,14 @@ TIE_MODELS: dict[str, TieModel] = {
             davidson,
             native_name="nu",
             log_native=_davidson_log_native,
+            logit_of_native=lambda xp, nu: xp.log(nu) - LOG_2,
             native=lambda xp, u: 2 * xp.exp(u),
+            formula=(
+                "P(a) = exp(δ/2) / Z",
+                "P(b) = exp(-δ/2) / Z",
+                "P(tie) = ν / Z",
+                "Z = exp(δ/2) + ν + exp(-δ/2),   ν = 2t / (1 - t)",
+            ),
         ),
         TieModel(
             "split",
@@ -136,6 +156,7 @@ TIE_MODELS: dict[str, TieModel] = {
             "the paper, section 3.2",
             bradley_terry,
             tie_weight=1.0,
+            formula=("P(a) = s(δ);   each tie enters as one win for a and one win for b",),
         ),
         TieModel(
             "split-half",
@@ -143,6 +164,7 @@ TIE_MODELS: dict[str, TieModel] = {
             "common practice; see the paper, section 3.2",
             bradley_terry,
             tie_weight=0.5,
+            formula=("P(a) = s(δ);   each tie enters as half a win for a and half a win for b",),
         ),
         TieModel(
             "drop",
@@ -150,6 +172,7 @@ TIE_MODELS: dict[str, TieModel] = {
             "Bradley and Terry (1952)",
             bradley_terry,
             tie_weight=0.0,
+            formula=("P(a) = s(δ);   ties are left out",),
         ),
     )
 }

@@ -372,7 +372,7 @@ def test_what_cannot_be_written_is_said_in_one_line(bayesbt: Run, line: str, for
 
 
 def test_an_output_is_refused_before_the_fit(bayesbt: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayesbt.infer.fit", lambda *_, **__: pytest.fail("fitted"))
+    monkeypatch.setattr("bayesbt.infer.fitted", lambda *_, **__: pytest.fail("fitted"))
     assert bayesbt("fit data/tasting/judgments.csv -o /proc/xx").code == 1
     assert "/proc/xx: cannot be written" in bayesbt("fit data/tasting/judgments.csv -o /proc/xx").err
 

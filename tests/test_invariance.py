@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayesbt.counts import Counts, count_judgments
 from bayesbt.infer import fit
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.model import log_density
 from bayesbt.spec import ModelSpec, Priors
 from bayesbt.tables import Judgments

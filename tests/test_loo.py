@@ -18,7 +18,7 @@ from bayesbt.errors import InputError
 from bayesbt.infer import fit, pointwise
 from bayesbt.infer.container import HAS_DATATREE, az, group, psis
 from bayesbt.infer.diagnostics import diagnose
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.loo import Loo, difference, good_k, loo, stacking_weights
 from bayesbt.infer.pointwise import rule, terms
 from bayesbt.infer.results import Draws, EngineResult, Options

@@ -112,7 +112,10 @@ def test_every_public_function_has_its_signature_frozen() -> None:
 
 def test_extras_are_those_of_the_readme() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert sorted(project["optional-dependencies"]) == ["all", "cuda", "debate", "dev", "judge", "ray"]
+    extras = ["all", "cuda", "debate", "dev", "judge", "nutpie", "ray"]
+    assert sorted(project["optional-dependencies"]) == extras
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"`[{extra}]`" in readme for extra in extras)
     assert project["scripts"] == {"bayesbt": "bayesbt.cli:main"}
 
 

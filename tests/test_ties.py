@@ -88,3 +88,14 @@ def test_rules_without_a_tie_probability(name: str, expected: tuple[float, ...])
 def test_unknown_name_lists_the_models() -> None:
     with pytest.raises(InputError, match="rao-kupper, davidson, split, split-half, drop"):
         tie_model("raokupper")
+
+
+@pytest.mark.parametrize("name", NORMALISED)
+@given(u=st.floats(-12, 12))
+def test_native_parameter_there_and_back(name: str, u: float) -> None:
+    model = TIE_MODELS[name]
+    assert model.logit_of_native(np, np.exp(model.log_native(np, u)[0])) == pytest.approx(u, abs=1e-7)
+
+
+def test_every_model_writes_its_formula() -> None:
+    assert all(model.formula for model in TIE_MODELS.values())

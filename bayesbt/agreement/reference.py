@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from bayesbt.errors import InputError
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.ranks import highest_density_interval
 from bayesbt.tables import Judgments
 

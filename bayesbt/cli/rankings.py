@@ -14,7 +14,7 @@ from bayesbt.cli.output import print_json, print_table, records
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayesbt.infer.fit import Fit
+    from bayesbt.infer.fitted import Fit
     from bayesbt.ranking import Ranking
 
 SHOWN = (

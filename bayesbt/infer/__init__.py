@@ -14,14 +14,14 @@ from bayesbt.errors import EmptyInputError, InputError
 from bayesbt.infer.diagnostics import diagnose
 from bayesbt.infer.engines import ENGINES, engine_name, read_options, require_whole_model, run_engine
 from bayesbt.infer.existence import obstacles
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.model import Cells
 from bayesbt.infer.results import Options
 from bayesbt.provenance import provenance
 from bayesbt.spec import Judges, ModelSpec, Order, Prior, Priors, TieParameter
 from bayesbt.tables import Items, Judgments
 
-__all__ = ["ENGINES", "Fit", "Options", "fit", "load_fit", "prepare"]
+__all__ = ["ENGINES", "Fit", "Options", "fit", "load_fit"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from bayesbt.infer.fit import Fit
+    from bayesbt.infer.fitted import Fit
 
 Floats = NDArray[np.float64]
 

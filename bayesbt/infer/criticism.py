@@ -17,7 +17,7 @@ from bayesbt.infer.results import Draws, finite_logit
 from bayesbt.spec import Prior
 
 if TYPE_CHECKING:
-    from bayesbt.infer.fit import Fit
+    from bayesbt.infer.fitted import Fit
 
 Floats = NDArray[np.float64]
 
@@ -259,9 +259,9 @@ def sensitivity(fit: Fit, draws: Draws, cells: Cells) -> pd.DataFrame:
 
 def _log_prior(fit: Fit, name: str, values: Floats) -> Floats:
     prior: Prior = getattr(fit.spec.priors, name)
-    if name == "tie" and prior.family == "LogNormal":
-        odds = np.exp(finite_logit(values))
-        values = np.log1p(2 * odds) if fit.spec.ties == "rao-kupper" else 2 * odds
+    log_native = fit.spec.tie_model.log_native
+    if name == "tie" and prior.family == "LogNormal" and log_native is not None:
+        values = np.exp(log_native(np, finite_logit(values))[0])
     return np.asarray(prior.log_density(np, values))
 
 

@@ -17,7 +17,7 @@ from bayesbt.errors import InputError
 from bayesbt.files import atomic_folder
 from bayesbt.infer import container
 from bayesbt.infer.diagnostics import Diagnostics
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.results import SCALARS, VECTORS, Draws, EngineResult, Estimate, Options
 from bayesbt.spec import ModelSpec
 

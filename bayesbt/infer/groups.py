@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesbt.infer import container
 from bayesbt.infer.model import Cells, fixed_values, linear_predictor
@@ -15,7 +16,7 @@ from bayesbt.infer.results import Draws, centre, finite_logit
 from bayesbt.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from bayesbt.infer.fit import Fit
+    from bayesbt.infer.fitted import Fit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -194,9 +195,8 @@ def _prior(fit: Fit) -> xr.Dataset:
 
 def _prior_tie(fit: Fit, rng: np.random.Generator) -> Floats:
     """Draws of t; a LogNormal prior is on the textbook parameter, from which t follows."""
-    prior = fit.spec.priors.tie
+    prior, to_logit = fit.spec.priors.tie, fit.spec.tie_model.logit_of_native
     values = prior.sample(rng, PRIOR_DRAWS)
-    if prior.family != "LogNormal":
+    if prior.family != "LogNormal" or to_logit is None:
         return values
-    odds = np.expm1(values) / 2 if fit.spec.ties == "rao-kupper" else values / 2
-    return np.asarray(odds / (1 + odds))
+    return np.asarray(expit(to_logit(np, values)))

@@ -17,7 +17,7 @@ from bayesbt.errors import InputError
 from bayesbt.infer import Prepared, counted_for, criticised, messages_of
 from bayesbt.infer.diagnostics import diagnose
 from bayesbt.infer.engines import ENGINES, engine_name, read_options, run_sampler
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.samples import results_of
 from bayesbt.provenance import provenance
 from bayesbt.ranks import highest_density_interval
@@ -105,7 +105,8 @@ def fit_joint(
     for d, (dimension, result) in enumerate(
         zip(counts.dimensions, results_of(samples, counts, spec), strict=True)
     ):
-        part = counts.of_dimension(d)
+        alone = count_judgments(judgments, dimension=dimension, judge=judge, topic=topic, soft=soft)
+        part = replace(counts.of_dimension(d), unscored=alone.unscored)
         messages = messages_of(Prepared(name, spec, part, settings))
         diagnostics = diagnose(result, name, messages, extra=_off_diagonal(samples.values["correlation"]))
         fits[dimension] = criticised(Fit(spec, part, name, settings, result, diagnostics, facts))

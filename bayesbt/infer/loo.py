@@ -55,7 +55,7 @@ from scipy.special import logsumexp
 from bayesbt.errors import InputError
 from bayesbt.infer import container
 from bayesbt.infer.engines import run_engine
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.pointwise import counts_by_outcome, terms, thin
 from bayesbt.infer.results import Draws
 from bayesbt.infer.units import UNITS, Left, Unit, taken

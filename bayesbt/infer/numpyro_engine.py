@@ -30,7 +30,7 @@ from bayesbt.infer.modes import scalars_at
 from bayesbt.infer.results import EngineResult, Options
 from bayesbt.infer.samples import PUBLIC, Samples, results_of
 from bayesbt.spec import ModelSpec, Prior
-from bayesbt.ties import TieModel, rao_kupper_tau
+from bayesbt.ties import TieModel
 
 jax.config.update("jax_enable_x64", True)
 
@@ -63,13 +63,12 @@ def _effects(name: str, sd_name: str, prior: Prior, size: int) -> Any:
 
 def _tie_logit(model: TieModel, prior: Prior, size: int) -> Any:
     """Return (size,) u = logit(t), sampled on the scale on which the prior is stated."""
-    if prior.family != "LogNormal":
+    if prior.family != "LogNormal" or model.logit_of_native is None:
         t = _free("tie", prior, size)
         return jnp.log(t) - jnp.log1p(-t)
-    native = _free("tie_native", prior, size)
-    odds = jnp.expm1(native) / 2 if model.name == "rao-kupper" else native / 2
-    numpyro.deterministic("tie", odds / (1 + odds))
-    return jnp.log(odds)
+    tie_logit = model.logit_of_native(jnp, _free("tie_native", prior, size))
+    numpyro.deterministic("tie", jax.nn.sigmoid(tie_logit))
+    return tie_logit
 
 
 def _strength(counts: Counts, spec: ModelSpec, share: Any) -> Any:
@@ -164,10 +163,8 @@ def _start_of_dimension(counts: Counts, spec: ModelSpec) -> tuple[dict[str, Any]
     information = np.diag(mode.information)[:n] - problem.precision
     order, tie_logit = scalars_at(problem, mode.theta)
     values = {"strength_sd": sd, "order": order, "mode": mode.theta[:n]}
-    if spec.priors.tie.family == "LogNormal":
-        values["tie_native"] = (
-            rao_kupper_tau(np, tie_logit) if spec.ties == "rao-kupper" else 2 * np.exp(tie_logit)
-        )
+    if spec.priors.tie.family == "LogNormal" and spec.tie_model.log_native is not None:
+        values["tie_native"] = np.exp(spec.tie_model.log_native(np, tie_logit)[0])
     else:
         values["tie"] = 1 / (1 + np.exp(-tie_logit))
     return values, information / (information + np.exp(-2 * low))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesbt.counts import Counts
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.groups import parameters_of_draw
 from bayesbt.infer.model import Cells, linear_predictor
 from bayesbt.infer.results import Draws

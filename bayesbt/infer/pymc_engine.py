@@ -71,13 +71,12 @@ def _effects(name: str, sd_name: str, prior: Prior, size: int) -> Any:
 
 def _tie_logit(model: TieModel, prior: Prior, size: int) -> Any:
     """(size,) u = logit(t); a LogNormal prior is on nu (Davidson) or tau = log(theta) (Rao-Kupper)."""
-    if prior.family != "LogNormal":
+    if prior.family != "LogNormal" or model.logit_of_native is None:
         t = _variable("tie", prior, (size,))
         return pt.log(t) - pt.log1p(-t)
-    native = _variable("tie_native", prior, (size,))
-    odds = pt.expm1(native) / 2 if model.name == "rao-kupper" else native / 2
-    pm.Deterministic("tie", odds / (1 + odds))
-    return pt.log(odds)
+    tie_logit = model.logit_of_native(pt, _variable("tie_native", prior, (size,)))
+    pm.Deterministic("tie", pt.sigmoid(tie_logit))
+    return tie_logit
 
 
 def _correlation_factor(size: int, eta: float) -> Any:

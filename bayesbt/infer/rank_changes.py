@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.ranks import shared_ranks
 
 FLIPS_LISTED = 100

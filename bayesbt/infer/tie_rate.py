@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesbt.errors import InputError
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.pointwise import counts_by_outcome, terms, thin
 from bayesbt.infer.results import Draws
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.infer.pointwise import counts_by_outcome, terms
 from bayesbt.infer.results import Draws
 

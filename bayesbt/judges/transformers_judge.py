@@ -27,8 +27,7 @@ from bayesbt.judges.settings import BackendOptions
 BATCH_TOKENS = {"cpu": 1024, "cuda": 16384}
 """Tokens in one forward pass, padding included.
 
-On two processor cores, SmolLM2-135M answers 5.7 prompts of 190 tokens a second one by one, 7.0 in batches of
-1024 tokens and 3.9 in batches of 16384. The value for accelerators is not measured yet.
+The value for processors is the fastest of ``benchmarks/judge_batches.py``; that for accelerators is a guess.
 """
 
 WINDOW = 1024

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bayesbt.agreement.reference import LabelAccuracy, ReferenceAgreement
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.tables import Finding
 from bayesbt.tie_comparison import TieComparison
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 
 CENTRED_OVER_ALL = ("gienapp", "ilsr")
 """Engines that put all components on one scale: their strengths sum to zero over all items together."""

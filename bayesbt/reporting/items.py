@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.ranks import rank_distribution, win_probability
 from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Heading, Notice, Picture, Section, Table, Text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.reporting.blocks import Block, Heading, Section, Table, Text
 from bayesbt.reporting.data import ReportData
 from bayesbt.reporting.wording import count, number, percent

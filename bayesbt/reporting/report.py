@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bayesbt.errors import InputError
 from bayesbt.files import atomic_folder, write_text
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.reporting.data import ReportData
 from bayesbt.reporting.figures import png
 from bayesbt.reporting.html import render_html

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayesbt.infer.container import group
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.reporting import plots
 from bayesbt.reporting.blocks import Block, Bullets, Formula, Heading, Notice, Picture, Section, Table, Text
 from bayesbt.reporting.data import ReportData
@@ -83,25 +83,6 @@ def _counts_table(data: ReportData) -> Table:
     return Table(columns, tuple(rows), "What was fitted; repeated runs count as one judgment together")
 
 
-#: The likelihood of each tie model in plain characters; a model without an entry is named by its title.
-FORMULAS: dict[str, tuple[str, ...]] = {
-    "rao-kupper": (
-        "P(a) = s(δ - τ)",
-        "P(b) = s(-δ - τ)",
-        "P(tie) = (θ² - 1) · P(a) · P(b)",
-        "θ = exp(τ) = (1 + t) / (1 - t)",
-    ),
-    "davidson": (
-        "P(a) = exp(δ/2) / Z",
-        "P(b) = exp(-δ/2) / Z",
-        "P(tie) = ν / Z",
-        "Z = exp(δ/2) + ν + exp(-δ/2),   ν = 2t / (1 - t)",
-    ),
-    "split": ("P(a) = s(δ);   each tie enters as one win for a and one win for b",),
-    "split-half": ("P(a) = s(δ);   each tie enters as half a win for a and half a win for b",),
-    "drop": ("P(a) = s(δ);   ties are left out",),
-}
-
 SYMBOL_OF = {
     "strength_sd": "σ",
     "tie": "t",
@@ -133,7 +114,7 @@ def model(data: ReportData) -> Section | None:
         blocks.append(Text(f"Tie model: {_tie_model(tie)}. Engine: {fit.engine}."))
         lines = (
             *_predictor_lines(fit.spec),
-            *FORMULAS.get(fit.spec.ties, (tie.title,)),
+            *tie.formula,
             *_prior_lines(priors),
         )
         blocks.append(Formula(tuple(line.replace("-", MINUS) for line in lines)))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from bayesbt.infer.fit import Fit
+from bayesbt.infer.fitted import Fit
 from bayesbt.reporting.blocks import Block, Bullets, Notice, Section, Text
 from bayesbt.reporting.data import ReportData
 from bayesbt.reporting.groups import Group, groups, neighbour_certainty, never_compared
