@@ -171,10 +171,9 @@ def test_commands_for_dimensions_judges_and_contrasts(
     table: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, quick = tmp_path / "j.csv", ["--draws", "100", "--tune", "200"]
+    both, one = str(tmp_path / "both"), str(tmp_path / "one")
     table.to_csv(path, index=False)
-    out = run(
-        capsys, "fit", str(path), "--joint", "dimension", *quick, "--json", "-o", str(tmp_path / "both")
-    )
+    out = run(capsys, "fit", str(path), "--joint", "dimension", *quick, "--json", "-o", both)
     document = json.loads(out)
     assert set(document["fits"]) == {"logic", "style"}
     assert document["correlations"][0]["mean"] == pytest.approx(RHO, abs=0.3)
