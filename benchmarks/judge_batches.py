@@ -35,7 +35,7 @@ def rate(judge: Judge, asked: Sequence[Presentation]) -> float:
 
 def main() -> None:
     """Print the best of two passes for each budget, and its ratio to one question at a time."""
-    asked, options = questions(64), BackendOptions()
+    asked, options = questions(24), BackendOptions()
     judges = {budget: load_judge("smollm2-135m", replace(options, batch_tokens=budget)) for budget in BUDGETS}
     rates: dict[int, list[float]] = {budget: [] for budget in BUDGETS}
     for judge in judges.values():
