@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pandas as pd
 
@@ -37,15 +38,36 @@ def check(judgments: Judgments, items: Items | None = None) -> list[Finding]:
         found += look(judgments)
     if items is not None:
         found += _declared(judgments, items)
+    found = [_located(finding, judgments.frame) for finding in found]
     for prefix, counts in _per_dimension(judgments):
-        found += [_prefixed(prefix, finding) for finding in examine_counts(counts)]
+        frame = judgments.frame
+        frame = frame[frame["dimension"] == prefix] if prefix else frame
+        for finding in examine_counts(counts):
+            located = _located(finding, frame)
+            message = f"{prefix}: {located.message}" if prefix else located.message
+            found.append(replace(located, message=message))
     return sorted(found, key=lambda finding: LEVELS.index(finding.level))
 
 
-def _prefixed(prefix: str, finding: Finding) -> Finding:
-    if not prefix:
+def _located(finding: Finding, frame: pd.DataFrame) -> Finding:
+    """Name the rows of the pairs, or of the items, that a finding concerns."""
+    if finding.rows or not (finding.items or finding.pairs):
         return finding
-    return Finding(finding.level, finding.code, f"{prefix}: {finding.message}", finding.rows, finding.items)
+    a, b = frame["item_a"], frame["item_b"]
+    if finding.pairs:
+        ends = {item for pair in finding.pairs for item in pair}
+        near = frame[a.isin(ends) & b.isin(ends) & frame["outcome"].notna()]
+        pairs = set(finding.pairs)
+        among = [
+            ((x, y) in pairs and outcome != "b") or ((y, x) in pairs and outcome != "a")
+            for x, y, outcome in zip(near["item_a"], near["item_b"], near["outcome"], strict=True)
+        ]
+        rows = tuple(near.loc[among, "row"].tolist())
+    else:
+        rows = tuple(frame.loc[a.isin(finding.items) | b.isin(finding.items), "row"].tolist())
+    if not rows:
+        return finding
+    return replace(finding, message=f"{finding.message} See {rows_phrase(rows)}.", rows=rows)
 
 
 def _per_dimension(judgments: Judgments) -> Iterator[tuple[str, Counts]]:
@@ -154,8 +176,12 @@ def _judges(judgments: Judgments) -> list[Finding]:
     constant = per_judge[(per_judge["nunique"] == 1) & (per_judge["size"] >= FEW_JUDGMENTS)]
     for name, row in constant.iterrows():
         who = f"Judge {name!r}" if name else "The table"
-        message = f"{who} says {row['first']!r} in all of {row['size']:,} judgments, whatever the items."
-        found.append(Finding("warning", "constant-judge", message))
+        rows = tuple(scored.loc[judge == name, "row"].tolist())
+        message = (
+            f"{who} says {row['first']!r} in all of {row['size']:,} judgments, whatever the items: "
+            f"{rows_phrase(rows)}."
+        )
+        found.append(Finding("warning", "constant-judge", message, rows))
     if len(per_judge) > 1:
         message = f"{len(per_judge):,} judges are pooled by a fit, as if they were one (--judges ignore)."
         found.append(Finding("note", "several-judges", message))

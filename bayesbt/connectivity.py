@@ -14,12 +14,14 @@ SHOWN = 6
 """How many names a message shows."""
 FEW_JUDGMENTS = 10
 """Fewer judgments are not called constant."""
+ORDER_SHARE = 0.9
+"""An order effect of which strengths imitate more is called confounded with them."""
 
 
 def examine_counts(counts: Counts) -> list[Finding]:
     """Find what makes a fit of these counts doubtful."""
     found = []
-    for examine in (_components, _separation, _without_ties, _bridges, _sides):
+    for examine in (_components, _separation, _without_ties, _bridges, _single_votes, _sides, _order):
         found += examine(counts)
     return found
 
@@ -108,21 +110,54 @@ def _bridges(counts: Counts) -> list[Finding]:
     leaves = [x if degree[x] == 1 else y for x, y in pairs if (degree[x] == 1) != (degree[y] == 1)]
     found = []
     if inner:
-        names = [f"{counts.items[x]} - {counts.items[y]}" for x, y in inner]
+        named = tuple((counts.items[x], counts.items[y]) for x, y in inner)
         message = (
-            f"The comparison of {names_phrase(names)} alone links two groups of items; what is said about "
-            "one group against the other hangs on it."
+            f"The comparison of {names_phrase([' - '.join(pair) for pair in named])} alone links two groups "
+            "of items; what is said about one group against the other hangs on it."
         )
-        found.append(
-            Finding(
-                "warning", "bridge", message, items=tuple(counts.items[x] for pair in inner for x in pair)
-            )
-        )
+        ends = tuple(item for pair in named for item in pair)
+        both = named + tuple((y, x) for x, y in named)
+        found.append(Finding("warning", "bridge", message, items=ends, pairs=both))
     if leaves:
         names = [counts.items[x] for x in sorted(leaves)]
         message = f"Compared with one other item only: {names_phrase(names)}."
         found.append(Finding("note", "single-opponent", message, items=tuple(names)))
     return found
+
+
+def _single_votes(counts: Counts) -> list[Finding]:
+    """Find single judgments without which the likelihood would lose its finite maximum."""
+    up, down = counts.wins_a + counts.ties, counts.wins_b + counts.ties
+    first, second = up > 0, down > 0
+    winner = np.concatenate([counts.a[first], counts.b[second]])
+    loser = np.concatenate([counts.b[first], counts.a[second]])
+    arcs = graph.single_arcs(counts.n_items, winner, loser, np.concatenate([up[first], down[second]]))
+    if not arcs:
+        return []
+    named = tuple((counts.items[x], counts.items[y]) for x, y in arcs)
+    wins = names_phrase([f"{x} against {y}" for x, y in named])
+    subject = "One judgment" if len(named) == 1 else f"Each of {len(named):,} judgments"
+    message = (
+        f"{subject} alone keeps the maximum of the likelihood finite: {wins}. Were it the other way round, "
+        "some items would never have won, or never lost, against the rest."
+    )
+    return [Finding("note", "one-vote", message, pairs=named)]
+
+
+def _order(counts: Counts) -> list[Finding]:
+    """Say how far strengths can imitate an order effect, given who was shown first."""
+    weight = counts.wins_a + counts.ties + counts.wins_b
+    share = graph.order_share(counts.n_items, counts.a, counts.b, weight)
+    if share < ORDER_SHARE:
+        return []
+    if share > 1 - 1e-9:
+        message = "An order effect could not be told from the strengths at all: judge pairs in both orders."
+    else:
+        message = (
+            f"Strengths can imitate {share:.0%} of an order effect, given who was shown first: it would be "
+            f"known {1 / np.sqrt(1 - share):.1f} times less precisely than with each pair in both orders."
+        )
+    return [Finding("note", "order-confounded", message)]
 
 
 def _sides(counts: Counts) -> list[Finding]:

@@ -22,6 +22,8 @@ class Finding:
         Data rows of the source, counted from 1.
     items : tuple of str
         The items concerned.
+    pairs : tuple of (str, str)
+        (x, y) stands for the judgments between the two that x did not lose.
     """
 
     level: Literal["error", "warning", "note"]
@@ -29,3 +31,4 @@ class Finding:
     message: str
     rows: tuple[int, ...] = ()
     items: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()

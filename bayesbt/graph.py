@@ -12,11 +12,14 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import lsqr
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+_EXACT = 1e-9  # sums of weights that differ by less are equal
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,96 @@ def bridges(n_items: int, a: Ints, b: Ints) -> list[tuple[int, int]]:
     linked.add_nodes_from(range(n_items))
     linked.add_edges_from({(int(min(x, y)), int(max(x, y))) for x, y in zip(a, b, strict=True) if x != y})
     return sorted((min(x, y), max(x, y)) for x, y in networkx.bridges(linked))
+
+
+def single_arcs(n_items: int, winner: Ints, loser: Ints, weight: Floats) -> list[tuple[int, int]]:
+    """Find the wins that rest on one judgment, and without which the win graph would fall apart.
+
+    Parameters
+    ----------
+    n_items : int
+        I.
+    winner, loser : (A,) ints
+        Arcs of the win graph; a tie is an arc each way.
+    weight : (A,) floats
+        Judgments behind each arc; arcs of the same pair are added up.
+
+    Returns
+    -------
+    list of (winner, loser)
+        Arcs of a weight of at most one, inside a strongly connected group that would be one no longer without
+        the arc. Sorted.
+    """
+    import networkx
+
+    size = (n_items, n_items)
+    arcs = coo_array((weight, (winner, loser)), shape=size).tocsr()
+    arcs.sum_duplicates()
+    turned = arcs.T.tocsr()
+    group = win_graph_groups(n_items, winner, loser)
+    suspects = [
+        (u, v)
+        for u, v in _spanning_arcs(arcs, turned, group)
+        if arcs[u, v] <= 1 + _EXACT and not _two_steps(arcs, turned, u, v)
+    ]
+    if not suspects:
+        return []
+    linked = networkx.DiGraph(arcs)
+    found = []
+    for u, v in suspects:
+        linked.remove_edge(u, v)
+        if not networkx.has_path(linked, u, v):
+            found.append((u, v))
+        linked.add_edge(u, v)
+    return sorted(found)
+
+
+def _spanning_arcs(arcs: csr_array, turned: csr_array, group: Ints) -> set[tuple[int, int]]:
+    """Arcs that keep every group strongly connected: paths from one member to all, and from all to it.
+
+    Every other arc can be spared, so that only these need to be looked at.
+    """
+    roots = np.unique(group, return_index=True)[1]
+    kept: set[tuple[int, int]] = set()
+    for root in roots[np.bincount(group) > 1].tolist():
+        for links, forward in ((arcs, True), (turned, False)):
+            reached, before = breadth_first_order(links, root, directed=True)
+            inside = reached[(group[reached] == group[root]) & (reached != root)]
+            pairs = zip(before[inside].tolist(), inside.tolist(), strict=True)
+            kept |= {(x, y) if forward else (y, x) for x, y in pairs}
+    return kept
+
+
+def _two_steps(arcs: csr_array, turned: csr_array, u: int, v: int) -> bool:
+    """Whether u beat somebody who beat v."""
+    beaten = arcs.indices[arcs.indptr[u] : arcs.indptr[u + 1]]
+    winners = turned.indices[turned.indptr[v] : turned.indptr[v + 1]]
+    return len(np.intersect1d(beaten, winners)) > 0
+
+
+def order_share(n_items: int, a: Ints, b: Ints, weight: Floats) -> float:
+    """Share of an order effect that strengths can imitate, 0 to 1.
+
+    It is R squared of the constant 1 regressed on the differences of the items over all judgments: 0 where
+    every item is shown first as often as its opponents would have it, 1 where numbers v_i exist with
+    v_a - v_b = 1 for every judgment, so that order effect and strengths cannot be told apart. Without ties
+    and at equal strengths the variance of the order effect is 1 / (1 - R squared) times that of a balanced
+    presentation.
+
+    Parameters
+    ----------
+    n_items : int
+        I.
+    a, b : (C,) ints
+        The item shown first and the item shown second.
+    weight : (C,) floats
+        Judgments of each cell.
+    """
+    rows, root = np.arange(len(a)), np.sqrt(weight)
+    entries = np.concatenate([root, -root]), (np.tile(rows, 2), np.concatenate([a, b]))
+    differences = csr_array(entries, shape=(len(rows), n_items))
+    left = lsqr(differences, root, atol=1e-12, btol=1e-12)[3]
+    return float(1 - left**2 / max(weight.sum(), _EXACT))
 
 
 def describe(part: Separation, items: Sequence[str], limit: int = 8) -> str:

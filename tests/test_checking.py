@@ -23,7 +23,7 @@ CIRCLE = [
     ("z", "x", "a"),
     ("y", "x", "tie"),
     ("z", "y", "b"),
-    ("x", "z", "a"),
+    ("x", "z", "b"),
 ]
 
 
@@ -127,8 +127,8 @@ def test_groups_separated_one_way_are_named():
 
 def test_an_item_held_by_ties_only_is_a_note():
     rows = [*CIRCLE, ("w", "x", "b"), ("y", "w", "a"), ("w", "y", "tie")]
-    (finding,) = check(judgments(*rows))
-    assert (finding.level, finding.code) == ("note", "separated-without-ties")
+    finding = by_code(check(judgments(*rows)))["separated-without-ties"]
+    assert finding.level == "note"
     assert "--ties drop): w never won" in finding.message
 
 
@@ -142,6 +142,7 @@ def test_a_bridge_and_a_single_opponent_are_named():
     rows += [("w", "z", "a"), ("z", "w", "a")]
     findings = by_code(check(judgments(*rows)))
     assert findings["bridge"].items == ("X", "x")
+    assert findings["bridge"].rows == (13, 14)
     assert "X - x" in findings["bridge"].message
     assert findings["single-opponent"].items == ("w",)
 
@@ -151,6 +152,29 @@ def test_a_first_side_that_always_wins_is_named():
     findings = by_code(check(judgments(*rows)))
     assert findings["position"].message.startswith("The item shown first won each of the 12 decided")
     assert "constant-judge" not in findings
+
+
+def test_the_one_vote_on_which_a_finite_maximum_hangs_is_named():
+    rows = [*CIRCLE, ("w", "x", "b"), ("w", "y", "b"), ("z", "w", "a"), ("x", "w", "b")]
+    finding = by_code(check(judgments(*rows)))["one-vote"]
+    assert (finding.level, finding.rows, finding.pairs) == ("note", (10,), (("w", "x"),))
+    assert "One judgment alone keeps the maximum of the likelihood finite: w against x." in finding.message
+    without = by_code(check(judgments(*rows[:-1])))
+    assert without["never-wins"].items == ("w",)
+    assert without["never-wins"].rows == (7, 8, 9)
+    assert "one-vote" not in without
+    assert "one-vote" not in by_code(check(judgments(*rows, ("w", "x", "a"))))  # two votes
+
+
+def test_an_order_effect_that_strengths_imitate_is_said():
+    confounded = [("x", "y", "a"), ("y", "z", "b"), ("x", "y", "b"), ("y", "z", "a")]
+    finding = by_code(check(judgments(*confounded)))["order-confounded"]
+    assert "could not be told from the strengths at all" in finding.message  # v = 2, 1, 0
+    one_back = by_code(check(judgments(*confounded * 30, ("z", "x", "a"))))["order-confounded"]
+    # v_x - v_y = v_y - v_z = p leaves 120 (1 - p)^2 + (1 + 2 p)^2 of 121, least at p = 236 / 248: 8.71
+    assert "imitate 93% of an order effect" in one_back.message
+    assert "3.7 times less precisely" in one_back.message
+    assert "order-confounded" not in by_code(check(judgments(*CIRCLE)))
 
 
 def test_items_shown_on_one_side_only():
@@ -165,8 +189,10 @@ def test_a_constant_judge_is_named_and_a_new_one_is_not():
     findings = check(judgments(*rows, columns="item_a item_b outcome judge"))
     constant = [finding for finding in findings if finding.code == "constant-judge"]
     assert [finding.message for finding in constant] == [
-        "Judge 'spam' says 'b' in all of 12 judgments, whatever the items."
+        "Judge 'spam' says 'b' in all of 12 judgments, whatever the items: rows 7, 8, 9, 10, 11, 12, 13, 14, "
+        "15, 16, 17, 18."
     ]
+    assert constant[0].rows == tuple(range(7, 19))
     assert "3 judges" in by_code(findings)["several-judges"].message
 
 
@@ -189,9 +215,12 @@ def test_declared_items_and_judged_ones():
 
 
 def test_the_conflict_of_judges_is_visible(shared: Callable[..., Path]):
-    findings = check(read_judgments(shared("bugcases", "34_multi_judge_conflict.csv")))
-    constant = [finding.message for finding in findings if finding.code == "constant-judge"]
-    assert "Judge 'spammer' says 'b' in all of 120 judgments, whatever the items." in constant
+    table = read_judgments(shared("bugcases", "34_multi_judge_conflict.csv"))
+    findings = check(table)
+    constant = {f.message.partition(",")[0]: f.rows for f in findings if f.code == "constant-judge"}
+    assert constant["Judge 'spammer' says 'b' in all of 120 judgments"] == tuple(
+        table.frame.loc[table.frame["judge"] == "spammer", "row"]
+    )
 
 
 def test_a_pure_position_judge_is_named(shared: Callable[..., Path]):
@@ -225,7 +254,7 @@ def test_a_label_that_is_blank_in_some_rows_is_warned_about(column: str):
 def test_ones_and_zeros_may_be_wins_and_losses():
     rows = [(a, b, {"a": "1", "b": "0", "tie": "0"}[outcome]) for a, b, outcome in CIRCLE]
     found = by_code(check(judgments(*rows)))["ones-and-zeros"]
-    assert (found.level, found.rows) == ("warning", (4, 5))
+    assert (found.level, found.rows) == ("warning", (4, 5, 6))
     assert '--map "1=a,0=b"' in found.message
     for settled in ({"1": "a", "0": "b"}, {"1": "a", "0": "tie"}):
         frame = pd.DataFrame(rows, columns=["item_a", "item_b", "outcome"])

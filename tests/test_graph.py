@@ -94,6 +94,26 @@ def test_bridges_are_the_pairs_that_hold_the_graph_together():
     assert graph.bridges(8, a, b) == [(2, 3), (5, 6)]
 
 
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(1, 2)), max_size=25))
+def test_single_arcs_are_those_without_which_a_group_falls_apart(edges: list[tuple[int, int, int]]):
+    edges = [edge for edge in edges if edge[0] != edge[1]]
+    network = networkx.DiGraph()
+    network.add_nodes_from(range(7))
+    for x, y, weight in edges:
+        before = network.get_edge_data(x, y, {"weight": 0})["weight"]
+        network.add_edge(x, y, weight=before + weight)
+    groups = len(list(networkx.strongly_connected_components(network)))
+    expected = []
+    for x, y, weight in network.edges(data="weight"):
+        left = network.copy()
+        left.remove_edge(x, y)
+        if weight == 1 and len(list(networkx.strongly_connected_components(left))) > groups:
+            expected.append((x, y))
+    winner, loser = ints(*(x for x, _, _ in edges)), ints(*(y for _, y, _ in edges))
+    weights = np.array([weight for _, _, weight in edges], dtype=float)
+    assert graph.single_arcs(7, winner, loser, weights) == sorted(expected)
+
+
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=25))
 def test_groups_and_components_agree_with_networkx(edges: list[tuple[int, int]]):
     network = networkx.DiGraph()

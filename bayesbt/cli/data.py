@@ -81,8 +81,8 @@ def check(
 ) -> None:
     """Say what is wrong or risky before a fit; exit code 1 when a fit would be refused.
 
-    It names bad rows by number, look-alike names, components, items that never win or lose, bridges,
-    position effects and duplicates.
+    It names, with row numbers, bad rows, look-alike names, components, items that never win or lose,
+    bridges and single votes on which all hangs, position effects, judges with one answer and duplicates.
     """
     from bayesbt.checking import check as find
     from bayesbt.formats import read_items

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
-from scipy.sparse.linalg import lsqr
 
 from bayesbt import graph
 from bayesbt.counts import Counts
@@ -29,6 +28,7 @@ TIE_REMEDY = (
 ORDER_REMEDY = (
     "Leave the order effect out (--order none), judge pairs in both orders, or use a Bayesian engine."
 )
+CONFOUNDED = 1e-10  # an order effect of which a smaller share is its own cannot be estimated
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,6 @@ def _recession(cells: Cells, *, has_order: bool, has_threshold: bool) -> Floats 
 
 
 def order_confounded(cells: Cells) -> bool:
-    """Say whether some strengths explain the data exactly as an order effect would.
-
-    True where numbers v_i exist with v_a - v_b = 1 in every cell, for instance when each pair was shown in
-    one order only and the pairs form a tree.
-    """
-    n, rows = cells.n_items, np.arange(len(cells.a))
-    ones = np.ones(len(rows))
-    entries = np.concatenate([ones, -ones]), (np.tile(rows, 2), np.concatenate([cells.a, cells.b]))
-    solution = lsqr(csr_array(entries, shape=(len(rows), n)), ones, atol=1e-12, btol=1e-12)
-    return bool(solution[3] < 1e-6)
+    """Say whether some strengths explain the data exactly as an order effect would."""
+    weight = np.ones(len(cells.a))
+    return graph.order_share(cells.n_items, cells.a, cells.b, weight) > 1 - CONFOUNDED
