@@ -11,6 +11,7 @@ import pytest
 from bayesbt.formats import read_judgments
 from bayesbt.infer import fit, load_fit
 from bayesbt.infer.criticism import criticise
+from bayesbt.infer.loo import loo
 from tests.cases import asymmetric_counts, counts_of, read_counts
 
 CIRCLE = counts_of(
@@ -101,3 +102,21 @@ def test_a_fixed_or_maximised_model_has_nothing_to_scale() -> None:
     assert criticise(fit(asymmetric_counts(), engine="ml")) is None
     fixed = {"strength_sd": 1, "tie": 0.2}
     assert criticise(fit(asymmetric_counts(), engine="laplace", priors=fixed)).sensitivity.empty
+
+
+def test_a_single_judgment_on_which_much_hangs_is_named() -> None:
+    table = {("best", "good"): (20, 0, 8), ("good", "fair"): (19, 0, 7), ("fair", "best"): (5, 0, 21)}
+    table |= {("newcomer", "best"): (1, 0, 0)}
+    fitted = fit(counts_of(table), ties="drop", engine="laplace", priors={"strength_sd": 20}, seed=1)
+    found = fitted.criticism["influence"]
+    worst = found["above"][0]
+    assert (worst["item_a"], worst["item_b"], worst["outcome"]) == ("newcomer", "best", "a")
+    assert len(found["above"]) == 1
+    assert worst["pareto_k"] == found["pareto_k_max"] > found["limit"]
+    (message,) = [m for m in fitted.diagnostics.messages if "Pareto k" in m]
+    assert "newcomer against best, won by the first" in message
+    calm = fit(asymmetric_counts(), engine="laplace", seed=1)
+    assert calm.criticism["influence"]["above"] == []
+    assert not any("Pareto k" in m for m in calm.diagnostics.messages)
+    every = loo(calm).table.sort_values("pareto_k", ascending=False)
+    assert calm.criticism["influence"]["pareto_k_max"] == pytest.approx(every["pareto_k"].iloc[0], abs=1e-12)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from bayesbt.infer.groups import log_probabilities, thin
+from bayesbt.infer.influence import Influence, influence
 from bayesbt.infer.model import Cells
 from bayesbt.infer.results import Draws, finite_logit
 from bayesbt.spec import Prior
@@ -72,12 +73,15 @@ class Criticism:
         By scalar parameter: ``prior`` and ``likelihood``, how far its posterior moves when either is raised
         to a power near one. A parameter that both move is in conflict; one that the prior alone moves is
         decided by the prior.
+    influence : Influence
+        Pareto k of the judgments that pull most.
     """
 
     checks: tuple[PredictiveCheck, ...]
     pairs: pd.DataFrame
     cycles: pd.DataFrame
     sensitivity: pd.DataFrame
+    influence: Influence
 
     def as_dict(self) -> dict[str, Any]:
         """As in fit.json."""
@@ -86,6 +90,7 @@ class Criticism:
             "pairs": self.pairs.to_dict(orient="records"),
             "cycles": self.cycles.to_dict(orient="records"),
             "sensitivity": self.sensitivity.to_dict(orient="index"),
+            "influence": self.influence.as_dict(),
         }
 
     def messages(self) -> list[str]:
@@ -104,7 +109,7 @@ class Criticism:
                 )
             elif row["prior"] >= SENSITIVE:
                 found.append(f"The prior decides much of {name}: try another --prior {name}=... beside it.")
-        return found
+        return found + self.influence.messages()
 
 
 MISFIT = {
@@ -152,6 +157,7 @@ def criticise(fit: Fit) -> Criticism | None:
         _named(residuals[residuals["z"].abs() > RESIDUAL].sort_values("z", key=lambda x: -x.abs()), fit, 2),
         _named(_cycles(residuals, spread, fit.counts.n_items), fit, 3),
         sensitivity(fit, draws, cells),
+        influence(fit, draws),
     )
 
 

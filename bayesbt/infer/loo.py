@@ -171,7 +171,7 @@ def loo(fit: Fit, *, unit: Unit = "judgment", refit: bool = False) -> Loo:
             "pymc or laplace."
         )
     draws = thin(fit.result.draws, max(LEAST_DRAWS, MOST_VALUES // len(fit.counts.a)))
-    ratio = container.efficiency(_columns(draws))
+    ratio = relative_efficiency(draws)
     table = pd.concat([_score(left, ratio) for left in UNITS[unit](fit, draws)], ignore_index=True)
     by = "group" if "group" in table else ["cell", "kind", "weight"]
     table = table.sort_values(by, ascending=True, ignore_index=True)
@@ -181,14 +181,16 @@ def loo(fit: Fit, *, unit: Unit = "judgment", refit: bool = False) -> Loo:
     return Loo(unit, table, size, fit.spec.tie_model.has_tie_parameter)
 
 
-def _columns(draws: Draws) -> Floats:
-    """(chains, draws, K) Everything that was drawn."""
+def relative_efficiency(draws: Draws) -> float:
+    """Effective over actual number of draws, averaged over all that was drawn."""
     scalars = [values[..., None] for values in draws.scalars.values()]
-    return np.concatenate([draws.strength, *scalars, *draws.vectors.values()], axis=-1)
+    return container.efficiency(
+        np.concatenate([draws.strength, *scalars, *draws.vectors.values()], axis=-1)
+    )
 
 
-def _score(left: Left, relative_efficiency: float) -> pd.DataFrame:
-    log_weights, pareto_k = container.psis(left.fitted, relative_efficiency)
+def _score(left: Left, ratio: float) -> pd.DataFrame:
+    log_weights, pareto_k = container.psis(left.fitted, ratio)
     full = np.nan if left.full is None else logsumexp(log_weights + left.full, axis=1)
     decisive = logsumexp(log_weights + left.decisive, axis=1)
     return left.table.assign(pareto_k=pareto_k, elpd_decisive=decisive, elpd_full=full)

@@ -35,6 +35,10 @@ def misfit(data: ReportData) -> Section | None:
                 "moves with both is pulled two ways."
             )
         )
+    pulling = tuple(row for label, criticism in found.items() for row in _influence_rows(label, criticism))
+    if pulling:
+        names = ("fit", "judgment", "outcome", "Pareto k", "limit")
+        blocks.append(Table(names, pulling, "Single judgments on which much hangs", words=3))
     return Section("misfit", "Does the model fit?", tuple(blocks))
 
 
@@ -62,4 +66,18 @@ def _sensitivity_rows(label: str, criticism: Mapping[str, Any]) -> list[tuple[st
     return [
         (label, name, number(row["prior"], 2), number(row["likelihood"], 2))
         for name, row in criticism["sensitivity"].items()
+    ]
+
+
+def _influence_rows(label: str, criticism: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    found = criticism["influence"]
+    return [
+        (
+            label,
+            f"{one['item_a']}, {one['item_b']}",
+            one["outcome"],
+            number(one["pareto_k"], 2),
+            number(found["limit"], 2),
+        )
+        for one in found["above"][:SHOWN]
     ]
