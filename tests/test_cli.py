@@ -104,6 +104,7 @@ def test_examples_run_in_the_order_of_the_help(bayesbt: Run) -> None:
         "check data/tasting/judgments.csv",
         "pairs data/ladder/items.csv --design cyclic --degree 2 -o out.csv",
         "vote data/tasting/judgments.csv -o out.csv",
+        "simulate -o out.csv",
         "fit data/tasting/judgments.csv --engine ml",
         "fit data/tasting/judgments.csv --engine laplace --by judge",
         "ties data/tasting/judgments.csv --engine ml --models split,davidson",
@@ -117,6 +118,24 @@ def test_json_is_one_document_and_alone_on_stdout(bayesbt: Run, line: str) -> No
     assert done.code == 0, done.err
     assert isinstance(done.json, dict)
     assert "NaN" not in done.out
+
+
+def test_simulate_writes_judgments_and_what_made_them(bayesbt: Run) -> None:
+    line = "simulate --items 5 --judges 4 --comparisons 400 --position-judges 1 --order 0.5 --tie 0.3 --seed 2"
+    assert bayesbt(f"{line} --truth truth.json -o out.csv").code == 0
+    truth, frame = json.loads(Path("truth.json").read_text()), pd.read_csv("out.csv")
+    assert (len(frame), frame["judge"].nunique()) == (400, 4)
+    assert (truth["order"], truth["tie"], truth["seed"]) == (0.5, 0.3, 2)
+    assert sum(truth["strengths"].values()) == pytest.approx(0, abs=1e-12)
+    (always_first,) = [judge["judge"] for judge in truth["judge_truths"] if judge["kind"] == "position"]
+    assert set(frame.loc[frame["judge"] == always_first, "outcome"]) == {"a"}
+    first = Path("out.csv").read_bytes()
+    assert bayesbt(f"{line} -o out.csv").code == 1  # nothing is overwritten unasked
+    assert bayesbt(f"{line} --force -o out.csv").code == 0
+    assert Path("out.csv").read_bytes() == first
+    refused = bayesbt("simulate --judges 2 --random-judges 3 -o other.csv")
+    assert refused.code == 1
+    assert "--random-judges 3" in refused.err
 
 
 def test_fit_prints_the_document_of_the_contract(bayesbt: Run) -> None:

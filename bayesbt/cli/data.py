@@ -1,7 +1,8 @@
-"""Commands on data: import, check, pairs."""
+"""Commands on data: import, check, pairs, simulate."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,6 +26,11 @@ def register(app: typer.Typer) -> None:
     app.command("pairs", epilog="Example: bayesbt pairs data/ladder/items.csv --both-orders -o pairs.csv")(
         pairs
     )
+    app.command(
+        "simulate",
+        epilog="Example: bayesbt simulate --judges 30 --comparisons 900 --random-judges 3 \\\n\n"
+        "--truth truth.json -o simulated.csv",
+    )(simulate)
 
 
 def import_(
@@ -134,6 +140,67 @@ def pairs(
         print_json({"written": [output], "pairs": len(made)})
     else:
         say_written([output], plural(len(made), "pair"))
+
+
+def simulate(
+    output: o.Output,
+    truth: Annotated[
+        Path | None, typer.Option(help="Where the strengths and judges behind the judgments go, as JSON.")
+    ] = None,
+    items: Annotated[int, typer.Option(min=2, help="Number of items.")] = 20,
+    comparisons: Annotated[int, typer.Option(min=1, help="Number of judgments in all.")] = 400,
+    judges: Annotated[int, typer.Option(min=1, help="Number of judges.")] = 1,
+    ties: Annotated[str, typer.Option(help="rao-kupper, davidson, split, split-half or drop.")] = "rao-kupper",
+    tie: Annotated[float, typer.Option(help="P(tie) of two equal items.")] = 0.2,
+    order: Annotated[float, typer.Option(help="Advantage of being shown first, log-odds.")] = 0.0,
+    order_judge_sd: Annotated[
+        float, typer.Option(help="Standard deviation over judges of that advantage, log-odds.")
+    ] = 0.0,
+    adherence_sd: Annotated[
+        float, typer.Option(help="Standard deviation over judges of log(adherence).")
+    ] = 0.0,
+    strength_sd: Annotated[float, typer.Option(help="Standard deviation of strengths, log-odds.")] = 1.0,
+    random_judges: Annotated[int, typer.Option(min=0, help="Judges who answer at random.")] = 0,
+    position_judges: Annotated[
+        int, typer.Option(min=0, help="Judges who always choose the item shown first.")
+    ] = 0,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Simulate judgments from known strengths and judges, to try a design or an analysis on."""
+    o.data_json_only(output, as_json)
+    from bayesbt.files import require_file_possible, write_text
+    from bayesbt.formats import write_judgments
+    from bayesbt.simulated_judgments import SimulationSettings, simulate_judgments
+
+    settings = SimulationSettings(
+        items=items,
+        judges=judges,
+        comparisons=comparisons,
+        ties=ties,
+        tie=tie,
+        order=order,
+        order_judge_sd=order_judge_sd,
+        adherence_sd=adherence_sd,
+        strength_sd=strength_sd,
+        random_judges=random_judges,
+        position_judges=position_judges,
+        seed=seed,
+    )
+    if truth is not None:
+        require_file_possible(truth, force)
+    judgments, known = simulate_judgments(settings)
+    write_judgments(judgments, output, force=force)
+    written = [output]
+    if truth is not None:
+        write_text(truth, json.dumps(known.as_dict(), indent=1) + "\n", force=force)
+        written.append(str(truth))
+    show_findings(judgments.findings)
+    if as_json:
+        print_json({"written": written, "data": summary(judgments)})
+    else:
+        say_written(written, plural(len(judgments), "judgment"))
 
 
 def summary(judgments: Judgments) -> dict[str, Any]:
