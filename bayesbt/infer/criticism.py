@@ -11,11 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from bayesbt.infer.groups import log_probabilities, thin
+from bayesbt.infer.groups import log_prior, log_probabilities, thin
 from bayesbt.infer.influence import Influence, influence
 from bayesbt.infer.model import Cells
-from bayesbt.infer.results import Draws, finite_logit
-from bayesbt.spec import Prior
+from bayesbt.infer.results import Draws
 
 if TYPE_CHECKING:
     from bayesbt.infer.fitted import Fit
@@ -250,25 +249,17 @@ def sensitivity(fit: Fit, draws: Draws, cells: Cells) -> pd.DataFrame:
     chains, size = draws.strength.shape[:2]
     kept = thin(size, SCALED_DRAWS // chains)
     scalars = {name: values[:, kept].ravel() for name, values in draws.scalars.items()}
-    log_prior = np.zeros(chains * len(kept))
+    priors = np.zeros(chains * len(kept))
     for name, values in scalars.items():
-        log_prior = log_prior + _log_prior(fit, name, values)
+        priors = priors + log_prior(fit, name, values)
     log_likelihood = _log_likelihood(fit, draws, cells, kept)
     rows = {}
     for name, values in scalars.items():
         rows[name] = {
-            "prior": _power_scaling(values, log_prior),
+            "prior": _power_scaling(values, priors),
             "likelihood": _power_scaling(values, log_likelihood),
         }
     return pd.DataFrame.from_dict(rows, orient="index", columns=["prior", "likelihood"])
-
-
-def _log_prior(fit: Fit, name: str, values: Floats) -> Floats:
-    prior: Prior = getattr(fit.spec.priors, name)
-    log_native = fit.spec.tie_model.log_native
-    if name == "tie" and prior.family == "LogNormal" and log_native is not None:
-        values = np.exp(log_native(np, finite_logit(values))[0])
-    return np.asarray(prior.log_density(np, values))
 
 
 def _log_likelihood(fit: Fit, draws: Draws, cells: Cells, kept: NDArray[np.int64]) -> Floats:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from bayesbt.infer import container
 from bayesbt.infer.model import Cells, fixed_values, linear_predictor
 from bayesbt.infer.results import Draws, centre, finite_logit
-from bayesbt.spec import ModelSpec
+from bayesbt.spec import ModelSpec, Prior
 
 if TYPE_CHECKING:
     from bayesbt.infer.fitted import Fit
@@ -23,8 +23,7 @@ Ints = NDArray[np.int64]
 
 OUTCOME_COUNTS = ("wins_a", "ties", "wins_b")
 
-LOG_LIKELIHOOD_VALUES = 2**24  # at most this many numbers; draws are thinned to fit, and their indices kept
-PREDICTIVE_DRAWS = 200
+JUDGMENT_VALUES = 2**23  # at most this many numbers; draws are thinned to fit, and their indices kept
 PRIOR_DRAWS = 1000
 
 
@@ -34,13 +33,12 @@ def container_of(fit: Fit) -> Any:
     draws = fit.result.draws
     if draws is not None:
         groups["posterior"] = _draws_dataset(fit, draws)
-        groups["log_likelihood"] = _log_likelihood(fit, draws)
-        groups["posterior_predictive"] = _posterior_predictive(fit, draws)
+        groups["log_likelihood"], groups["posterior_predictive"] = _judgments(fit, draws)
         if draws.sample_stats:
             stats = {name: (("chain", "draw"), values) for name, values in draws.sample_stats.items()}
             groups["sample_stats"] = xr.Dataset(stats, coords=_indices(draws))
         if fit.result.bayesian:
-            groups["prior"] = _prior(fit)
+            groups["prior"], groups["log_prior"] = _prior(fit), _log_prior(fit, draws)
     return container.build(groups)
 
 
@@ -78,9 +76,18 @@ def _vector_coordinates(fit: Fit, draws: Draws) -> dict[str, Any]:
 
 def _observed(fit: Fit) -> xr.Dataset:
     counts, labels = fit.counts, _items(fit)
-    variables = {name: ("cell", getattr(counts, name)) for name in OUTCOME_COUNTS}
+    variables = {name: ("cell", _whole(getattr(counts, name))) for name in OUTCOME_COUNTS}
     coords = {"item_a": ("cell", labels[counts.a]), "item_b": ("cell", labels[counts.b])}
-    return xr.Dataset(variables, coords=coords | {"cell": np.arange(len(counts.a))})
+    kind, _ = _kinds(Cells.of(counts, fit.spec.tie_model))
+    variables["judgment"] = ("observation", 1 - kind)
+    coords |= {"cell": np.arange(len(counts.a)), "observation": np.arange(len(kind))}
+    return xr.Dataset(variables, coords=coords)
+
+
+def _whole(counts: Floats) -> Floats | Ints:
+    """Counts as integers, where they are: plots of discrete data ask for them."""
+    rounded = np.rint(counts).astype(np.int64)
+    return rounded if (rounded == counts).all() else counts
 
 
 def _constant(fit: Fit) -> xr.Dataset:
@@ -127,46 +134,72 @@ def log_probabilities(fit: Fit, draws: Draws, cells: Cells, kept: Ints) -> Itera
             yield chain, k, np.stack([np.broadcast_to(part, delta.shape) for part in parts])
 
 
-def _log_likelihood(fit: Fit, draws: Draws) -> xr.Dataset:
-    """Log-probability of one judgment of each observed kind (cell and outcome), with its multiplicity."""
-    cells = Cells.of(fit.counts, fit.spec.tie_model)
-    observed = np.stack([cells.wins_a, cells.ties, cells.wins_b])
-    kind, cell = np.nonzero(observed)
+def _judgments(fit: Fit, draws: Draws) -> tuple[xr.Dataset, xr.Dataset]:
+    """Log-likelihood and posterior predictive group, at the same draws.
+
+    Log-probability of one judgment of each observed kind (cell and outcome), with its multiplicity; its
+    outcome replicated (1 the first wins, 0 a tie, -1 the second wins); and the counts of each cell
+    replicated. Models without a P(tie) replicate wins only.
+    """
+    model = fit.spec.tie_model
+    cells = Cells.of(fit.counts, model)
+    kind, cell = _kinds(cells)
     chains, size = draws.strength.shape[:2]
-    kept = thin(size, LOG_LIKELIHOOD_VALUES // max(1, chains * len(kind)))
+    kept = thin(size, JUDGMENT_VALUES // max(1, chains * len(kind)))
+    total = np.rint(cells.wins_a + cells.ties + cells.wins_b).astype(np.int64)
+    possible = np.array([[1.0], [float(model.has_tie_parameter)], [1.0]])
     values = np.empty((chains, len(kept), len(kind)), dtype=np.float32)
+    judgment = np.empty(values.shape, dtype=np.int8)
+    counts = np.zeros(
+        (3, chains, len(kept), len(total)), dtype=np.min_scalar_type(-int(total.max(initial=1)))
+    )
+    rng = np.random.default_rng(fit.options.seed)
     for chain, k, log_p in log_probabilities(fit, draws, cells, kept):
         values[chain, k] = log_p[kind, cell]
+        p = np.exp(log_p) * possible
+        p /= p.sum(axis=0)
+        u, up = rng.random(len(kind)), p[:, cell]
+        judgment[chain, k] = np.where(u < up[0], 1, np.where(u < up[0] + up[1], 0, -1))
+        counts[:, chain, k] = rng.multinomial(total, p.T).T
+    dimensions = ("chain", "draw", "observation")
+    coords = {"chain": np.arange(chains), "draw": kept, "observation": np.arange(len(kind))}
+    likelihood = xr.Dataset({"judgment": (dimensions, values)}, coords | _kind_labels(fit, cells))
+    replicated = {name: (("chain", "draw", "cell"), counts[k]) for k, name in enumerate(OUTCOME_COUNTS)}
     labels = _items(fit)
-    coords = {
-        "chain": np.arange(chains),
-        "draw": kept,
-        "observation": np.arange(len(kind)),
+    coords |= {"item_a": ("cell", labels[cells.a]), "item_b": ("cell", labels[cells.b])}
+    return likelihood, xr.Dataset(replicated | {"judgment": (dimensions, judgment)}, coords)
+
+
+def _kinds(cells: Cells) -> tuple[Ints, Ints]:
+    """Outcome (0 a, 1 tie, 2 b) and cell of every kind of judgment that occurred."""
+    kind, cell = np.nonzero(np.stack([cells.wins_a, cells.ties, cells.wins_b]))
+    return kind, cell
+
+
+def _kind_labels(fit: Fit, cells: Cells) -> dict[str, Any]:
+    kind, cell = _kinds(cells)
+    observed, labels = np.stack([cells.wins_a, cells.ties, cells.wins_b]), _items(fit)
+    return {
         "item_a": ("observation", labels[cells.a[cell]]),
         "item_b": ("observation", labels[cells.b[cell]]),
         "outcome": ("observation", np.array(["a", "tie", "b"])[kind]),
         "count": ("observation", observed[kind, cell]),
     }
-    return xr.Dataset({"judgment": (("chain", "draw", "observation"), values)}, coords)
 
 
-def _posterior_predictive(fit: Fit, draws: Draws) -> xr.Dataset:
-    """Replicated counts of each cell; models without a P(tie) replicate their wins only."""
-    model = fit.spec.tie_model
-    cells = Cells.of(fit.counts, model)
-    chains, size = draws.strength.shape[:2]
-    kept = thin(size, PREDICTIVE_DRAWS // chains)
-    total = np.rint(cells.wins_a + cells.ties + cells.wins_b).astype(np.int64)
-    possible = np.array([[1.0], [float(model.has_tie_parameter)], [1.0]])
-    counts = np.zeros((3, chains, len(kept), len(total)), dtype=np.int64)
-    rng = np.random.default_rng(fit.options.seed)
-    for chain, k, log_p in log_probabilities(fit, draws, cells, kept):
-        p = np.exp(log_p) * possible
-        counts[:, chain, k] = rng.multinomial(total, (p / p.sum(axis=0)).T).T
-    variables = {name: (("chain", "draw", "cell"), counts[k]) for k, name in enumerate(OUTCOME_COUNTS)}
-    labels = _items(fit)
-    coords = {"item_a": ("cell", labels[cells.a]), "item_b": ("cell", labels[cells.b])}
-    return xr.Dataset(variables, coords | {"chain": np.arange(chains), "draw": kept})
+def _log_prior(fit: Fit, draws: Draws) -> xr.Dataset:
+    """Log-density of the priors of the scalar parameters, on their own scales."""
+    values = {name: log_prior(fit, name, drawn) for name, drawn in draws.scalars.items()}
+    return xr.Dataset({name: (("chain", "draw"), value) for name, value in values.items()}, _indices(draws))
+
+
+def log_prior(fit: Fit, name: str, values: Floats) -> Floats:
+    """Log-density of a scalar parameter's prior at values of the parameter."""
+    prior: Prior = getattr(fit.spec.priors, name)
+    log_native = fit.spec.tie_model.log_native
+    if name == "tie" and prior.family == "LogNormal" and log_native is not None:
+        values = np.exp(log_native(np, finite_logit(values))[0])
+    return np.asarray(prior.log_density(np, values))
 
 
 def thin(size: int, most: int) -> Ints:

@@ -184,9 +184,7 @@ def loo(fit: Fit, *, unit: Unit = "judgment", refit: bool = False) -> Loo:
 def relative_efficiency(draws: Draws) -> float:
     """Effective over actual number of draws, averaged over all that was drawn."""
     scalars = [values[..., None] for values in draws.scalars.values()]
-    return container.efficiency(
-        np.concatenate([draws.strength, *scalars, *draws.vectors.values()], axis=-1)
-    )
+    return container.efficiency(np.concatenate([draws.strength, *scalars, *draws.vectors.values()], axis=-1))
 
 
 def _score(left: Left, ratio: float) -> pd.DataFrame:
