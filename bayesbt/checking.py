@@ -11,6 +11,7 @@ import pandas as pd
 from bayesbt.cells import LABEL_COLUMNS
 from bayesbt.connectivity import FEW_JUDGMENTS, SHOWN, examine_counts, names_phrase
 from bayesbt.counts import Counts, count_judgments
+from bayesbt.dissent import contrary_judges
 from bayesbt.errors import rows_phrase
 from bayesbt.findings import Finding
 from bayesbt.tables import Items, Judgments
@@ -34,7 +35,15 @@ def check(judgments: Judgments, items: Items | None = None) -> list[Finding]:
         Errors first, then warnings, then notes; what reading found is among them.
     """
     found = list(judgments.findings)
-    for look in (_unscored, _several_dimensions, _blank_labels, _names, _judges, _repeats):
+    for look in (
+        _unscored,
+        _several_dimensions,
+        _blank_labels,
+        _names,
+        _judges,
+        contrary_judges,
+        _repeats,
+    ):
         found += look(judgments)
     if items is not None:
         found += _declared(judgments, items)

@@ -22,6 +22,7 @@ LAYERS: list[set[str]] = [
         "pairing",
         "voting",
         "connectivity",
+        "dissent",
         "checking",
         "simulation",
         "simulated_judgments",
@@ -40,7 +41,7 @@ ROW_MATES: dict[str, set[str]] = {
     "spec": {"ties"},
     "counts": {"graph"},
     "connectivity": {"graph", "counts"},
-    "checking": {"graph", "counts", "connectivity"},
+    "checking": {"graph", "counts", "connectivity", "dissent"},
     "simulation": {"counts"},
     "simulated_judgments": {"counts", "simulation"},
 }

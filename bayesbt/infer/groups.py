@@ -77,15 +77,18 @@ def _vector_coordinates(fit: Fit, draws: Draws) -> dict[str, Any]:
 def _observed(fit: Fit) -> xr.Dataset:
     counts, labels = fit.counts, _items(fit)
     variables = {name: ("cell", _whole(getattr(counts, name))) for name in OUTCOME_COUNTS}
-    coords = {"item_a": ("cell", labels[counts.a]), "item_b": ("cell", labels[counts.b])}
+    coords: dict[str, Any] = {
+        "item_a": ("cell", labels[counts.a]),
+        "item_b": ("cell", labels[counts.b]),
+        "cell": np.arange(len(counts.a)),
+    }
     kind, _ = _kinds(Cells.of(counts, fit.spec.tie_model))
     variables["judgment"] = ("observation", 1 - kind)
-    coords |= {"cell": np.arange(len(counts.a)), "observation": np.arange(len(kind))}
-    return xr.Dataset(variables, coords=coords)
+    return xr.Dataset(variables, coords=coords | {"observation": np.arange(len(kind))})
 
 
 def _whole(counts: Floats) -> Floats | Ints:
-    """Counts as integers, where they are: plots of discrete data ask for them."""
+    """Give counts as integers, where they are: plots of discrete data ask for them."""
     rounded = np.rint(counts).astype(np.int64)
     return rounded if (rounded == counts).all() else counts
 
@@ -162,7 +165,7 @@ def _judgments(fit: Fit, draws: Draws) -> tuple[xr.Dataset, xr.Dataset]:
         judgment[chain, k] = np.where(u < up[0], 1, np.where(u < up[0] + up[1], 0, -1))
         counts[:, chain, k] = rng.multinomial(total, p.T).T
     dimensions = ("chain", "draw", "observation")
-    coords = {"chain": np.arange(chains), "draw": kept, "observation": np.arange(len(kind))}
+    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": kept, "observation": np.arange(len(kind))}
     likelihood = xr.Dataset({"judgment": (dimensions, values)}, coords | _kind_labels(fit, cells))
     replicated = {name: (("chain", "draw", "cell"), counts[k]) for k, name in enumerate(OUTCOME_COUNTS)}
     labels = _items(fit)

@@ -37,8 +37,8 @@ def misfit(data: ReportData) -> Section | None:
         )
     pulling = tuple(row for label, criticism in found.items() for row in _influence_rows(label, criticism))
     if pulling:
-        names = ("fit", "judgment", "outcome", "Pareto k", "limit")
-        blocks.append(Table(names, pulling, "Single judgments on which much hangs", words=3))
+        titles = ("fit", "judgment", "outcome", "Pareto k", "limit")
+        blocks.append(Table(titles, pulling, "Single judgments on which much hangs", words=3))
     return Section("misfit", "Does the model fit?", tuple(blocks))
 
 
