@@ -112,6 +112,20 @@ def test_25_an_unrelated_pair_changes_no_contrast(shared: Shared) -> None:
     assert contrast(plus, "a", "b") == pytest.approx(contrast(base, "a", "b"), abs=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["ml", "map", "laplace", "numpyro"])
+def test_26_an_item_with_two_games_has_a_wide_interval_around_its_estimate(shared: Shared, engine: str) -> None:
+    judgments = read_judgments(shared("bugcases", "26_sparse_bootstrap.csv"))
+    one = fit(judgments, ties="drop", engine=engine, seed=1)
+    table = one.ranking().set_index("item")
+    sparse = table["comparisons"].idxmin()
+    assert table.loc[sparse, "comparisons"] == 2
+    assert (table["lower"] < table["strength"]).all()
+    assert (table["strength"] < table["upper"]).all()
+    assert table.loc[sparse, "sd"] == table["sd"].max()
+    assert table["lower"].min() > -10  # peers' bootstrap bars reached -3800
+    assert table["upper"].max() < 10
+
+
 def test_29_a_pure_position_judge(shared: Shared) -> None:
     posterior = fitted(shared, "29_pure_position_judge.csv", ties="drop", order="shared", seed=1)
     assert posterior.parameters()["order"]["lower"] > 0.5
