@@ -113,7 +113,7 @@ def test_25_an_unrelated_pair_changes_no_contrast(shared: Shared) -> None:
 
 
 @pytest.mark.parametrize("engine", ["ml", "map", "laplace", "numpyro"])
-def test_26_an_item_with_two_games_has_a_wide_interval_around_its_estimate(shared: Shared, engine: str) -> None:
+def test_26_an_item_with_two_games_has_a_wide_interval(shared: Shared, engine: str) -> None:
     judgments = read_judgments(shared("bugcases", "26_sparse_bootstrap.csv"))
     one = fit(judgments, ties="drop", engine=engine, seed=1)
     table = one.ranking().set_index("item")

@@ -45,7 +45,7 @@ ItemsFile = Annotated[
 Dimension = Annotated[str | None, typer.Option(help="Keep the judgments on this dimension.")]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="Keep the judgments of this judge.")]
 Topic = Annotated[str | None, typer.Option(help="Keep the judgments of this topic.")]
-Engine = Annotated[str, typer.Option(help="auto, ml, map, laplace, numpyro, pymc, gienapp or ilsr.")]
+Engine = Annotated[str, typer.Option(help="auto, ml, map, laplace, gibbs, numpyro, pymc, gienapp or ilsr.")]
 Order = Annotated[
     Literal["none", "shared", "by-judge"],
     typer.Option(help="Effect of being shown first: none, the same for all, or one a judge."),

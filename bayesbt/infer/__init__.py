@@ -12,7 +12,14 @@ from bayesbt.counts import Counts, count_judgments
 from bayesbt.covariates import design_matrix
 from bayesbt.errors import EmptyInputError, InputError
 from bayesbt.infer.diagnostics import diagnose
-from bayesbt.infer.engines import ENGINES, engine_name, read_options, require_whole_model, run_engine
+from bayesbt.infer.engines import (
+    ENGINES,
+    candidates,
+    engine_name,
+    read_options,
+    require_whole_model,
+    run_engine,
+)
 from bayesbt.infer.existence import obstacles
 from bayesbt.infer.fitted import Fit
 from bayesbt.infer.model import Cells
@@ -59,7 +66,8 @@ def fit(
     ties : str, optional
         Tie model; rao-kupper where none is named (split for ilsr).
     engine : str
-        A name of :data:`ENGINES`, or ``auto`` (numpyro).
+        A name of :data:`ENGINES`, or ``auto``: gibbs where the model and the number of items allow it and its
+        draws pass their checks, else numpyro.
     order : {"none", "shared", "by-judge"}
         Whether the item shown first gets an advantage, the same for all or one for each judge.
     judges : {"ignore", "adherence"}
@@ -101,14 +109,22 @@ def fit(
         selection={"items": items, "dimension": dimension, "judge": judge, "topic": topic, "soft": soft},
         options=options,
     )
-    name, spec, counts, settings = prepared.engine, prepared.spec, prepared.counts, prepared.options
-    result = run_engine(name, counts, spec, settings)
+    spec, counts, settings = prepared.spec, prepared.counts, prepared.options
+    messages = messages_of(prepared)
+    for name in candidates(engine, spec, counts.n_items):
+        result = run_engine(name, counts, spec, settings)
+        diagnostics = diagnose(result, name, messages)
+        if diagnostics.ok:
+            break
+        messages = (
+            *messages,
+            f"Sampled by NUTS, since --engine {name} did not pass: {diagnostics.messages[0]}",
+        )
     facts = provenance(
         seed=settings.seed,
         wall_time=time.perf_counter() - started,
         source=getattr(judgments, "source", "counts"),
     )
-    diagnostics = diagnose(result, name, messages_of(prepared))
     return criticised(Fit(spec, counts, name, settings, result, diagnostics, facts))
 
 

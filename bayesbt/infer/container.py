@@ -22,6 +22,7 @@ with warnings.catch_warnings():
 Floats = NDArray[np.float64]
 HAS_DATATREE = int(az.__version__.split(".")[0]) >= 1
 LEAST_DRAWS = 25  # fewer leave no tail to which a Pareto distribution could be fitted
+ROUNDING = 1e-10  # log-likelihoods that differ by less are the same
 
 
 def build(groups: dict[str, xr.Dataset]) -> Any:
@@ -97,7 +98,7 @@ def psis(log_likelihood: Floats, relative_efficiency: float) -> tuple[Floats, Fl
     """
     log_weights = -log_likelihood - logsumexp(-log_likelihood, axis=1, keepdims=True)
     pareto_k = np.full(len(log_weights), np.inf)
-    moving = np.ptp(log_likelihood, axis=1) > 0
+    moving = np.ptp(log_likelihood, axis=1) > ROUNDING
     pareto_k[~moving] = 0.0
     if log_likelihood.shape[1] >= LEAST_DRAWS:
         for k in np.flatnonzero(moving):

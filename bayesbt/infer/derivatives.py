@@ -1,6 +1,6 @@
 """First and second derivatives of the log-likelihood per cell, by JAX, for every tie model alike.
 
-Importing this module switches JAX to double precision for the process.
+Importing this module sets JAX up, see :mod:`bayesbt.infer.devices`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+import bayesbt.infer.devices  # noqa: F401  (before anything is computed)
 from bayesbt.infer.model import Cells, log_prior_tie
 from bayesbt.spec import Prior
 from bayesbt.ties import TIE_MODELS
-
-jax.config.update("jax_enable_x64", True)
 
 Floats = NDArray[np.float64]
 

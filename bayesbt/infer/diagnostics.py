@@ -50,9 +50,11 @@ def diagnose(
     moving = _moving(result.draws, extra)
     rhat, bulk, tail = convergence(moving) if moving.shape[-1] else (np.array([np.nan]),) * 3
     stats = result.draws.sample_stats
-    divergences = int(stats["diverging"].sum())
-    with np.errstate(invalid="ignore"):
-        bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
+    divergences, bfmi = None, None  # of Hamiltonian samplers only
+    if "energy" in stats:
+        divergences = int(stats["diverging"].sum())
+        with np.errstate(invalid="ignore"):
+            bfmi = float(e_bfmi(stats["energy"].astype(float)).min())
     values = (  # what cannot be computed has not converged
         float(np.nan_to_num(rhat, nan=np.inf).max()),
         float(np.nan_to_num(bulk, nan=0.0).min()),
@@ -70,7 +72,9 @@ def _moving(draws: Draws, extra: Floats | None) -> Floats:
     return stacked[..., np.ptp(stacked, axis=(0, 1)) > 0]  # an item alone in its component is always 0
 
 
-def _poor(values: tuple[float, float, float], divergences: int, bfmi: float, engine: str) -> list[str]:
+def _poor(
+    values: tuple[float, float, float], divergences: int | None, bfmi: float | None, engine: str
+) -> list[str]:
     rhat, bulk, tail = values
     messages = []
     if not rhat < RHAT_LIMIT:
@@ -88,7 +92,7 @@ def _poor(values: tuple[float, float, float], divergences: int, bfmi: float, eng
             f"{divergences} divergent transitions: the posterior may be explored badly. "
             "Raise --target-accept (0.95)."
         )
-    if not bfmi > E_BFMI_LIMIT:
+    if bfmi is not None and not bfmi > E_BFMI_LIMIT:
         messages.append(
             f"E-BFMI {bfmi:.2f} (limit {E_BFMI_LIMIT}): raise --tune, or fix strength_sd by --prior."
         )

@@ -40,11 +40,15 @@ ENGINES: dict[str, Engine] = {
     "map": Engine("bayesbt.infer.laplace", "fit_map"),
     "laplace": Engine("bayesbt.infer.laplace", "fit_laplace"),
     "numpyro": Engine("bayesbt.infer.numpyro_engine", "fit_numpyro", sampler="sample"),
+    "gibbs": Engine("bayesbt.infer.gibbs", "fit_gibbs"),
     "pymc": Engine("bayesbt.infer.pymc_engine", "fit_pymc", sampler="sample"),
     "gienapp": Engine("bayesbt.infer.classical", "fit_gienapp"),
     "ilsr": Engine("bayesbt.infer.classical", "fit_ilsr", default_ties="split"),
 }
 AUTO = "numpyro"
+"""What ``auto`` means for several dimensions together."""
+GIBBS_ITEMS = 5000
+"""Most items of the Gibbs sampler, whose set-up takes a dense matrix of their size."""
 
 
 def engine_name(engine: str) -> str:
@@ -53,6 +57,15 @@ def engine_name(engine: str) -> str:
     if name not in ENGINES:
         raise InputError(f"--engine {engine!r} is not known. Allowed: auto, {', '.join(ENGINES)}.")
     return name
+
+
+def candidates(engine: str, spec: ModelSpec, n_items: int) -> tuple[str, ...]:
+    """Engines to run in turn until one passes its own checks: one, unless the user left the choice."""
+    if engine != "auto":
+        return (engine_name(engine),)
+    if spec.by_judge or spec.covariates or n_items > GIBBS_ITEMS:
+        return (AUTO,)
+    return ("gibbs", AUTO)
 
 
 def require_whole_model(name: str, spec: ModelSpec) -> None:

@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
 from scipy.optimize import minimize_scalar
 
 from bayesbt.counts import Counts
 from bayesbt.infer.classical import centred_covariance, normal_draws, scalar_estimates
 from bayesbt.infer.model import Cells, fixed_values, free_parameters, log_prior_sd
-from bayesbt.infer.modes import Mode, Problem, find_mode
+from bayesbt.infer.modes import Arrow, Mode, Problem, find_mode
 from bayesbt.infer.results import Draws, EngineResult, Estimate, Options, centre
 from bayesbt.spec import ModelSpec
 
@@ -54,7 +53,7 @@ class Marginal:
         problem = replace(self.problem, precision=float(np.exp(-2 * log_sd)))
         mode = find_mode(problem, self.start)
         self.start = mode.theta
-        log_determinant = 2 * np.log(np.diag(cholesky(mode.information))).sum()
+        log_determinant = Arrow(mode.information, problem.members).log_determinant()
         density = mode.value - problem.cells.n_items * log_sd - 0.5 * log_determinant
         if self.prior.fixed is None:
             density += float(log_prior_sd(np, self.prior, log_sd))

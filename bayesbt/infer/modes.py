@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from bayesbt.errors import NotConvergedError
+from bayesbt.graph import components
 from bayesbt.infer.derivatives import cell_derivatives, scalar_prior_derivatives
 from bayesbt.infer.model import Cells
 from bayesbt.spec import Prior
@@ -49,6 +52,13 @@ class Problem:
     component: Ints | None = None
     priors: dict[str, Prior] = field(default_factory=dict)
 
+    @cached_property
+    def members(self) -> tuple[Ints, ...]:
+        """The items of each component of the cells."""
+        label = components(self.cells.n_items, self.cells.a, self.cells.b)
+        ordered = np.argsort(label, kind="stable")
+        return tuple(np.split(ordered, np.flatnonzero(np.diff(label[ordered])) + 1))
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -82,7 +92,7 @@ def find_mode(problem: Problem, start: Floats | None = None) -> Mode:
     value, gradient, information, loglik = _evaluate(problem, theta)
     step = np.full_like(theta, np.inf)
     for _ in range(MAX_ITERATIONS):
-        step = _newton_step(information, gradient)
+        step = _newton_step(problem, information, gradient)
         if np.abs(step).max(initial=0.0) <= TOLERANCE:
             return Mode(theta, loglik, value, information)
         step *= min(1.0, 5.0 / np.abs(step).max())
@@ -110,20 +120,55 @@ def start_values(problem: Problem) -> Floats:
     return theta
 
 
-def _newton_step(information: Floats, gradient: Floats) -> Floats:
+def _newton_step(problem: Problem, information: Floats, gradient: Floats) -> Floats:
     damping = 0.0
     scale = float(np.abs(np.diag(information)).max(initial=1.0))
     while True:
         try:
-            factor = cho_factor(information + damping * np.eye(len(gradient)))
+            return Arrow(information + damping * np.eye(len(gradient)), problem.members).solve(gradient)
         except LinAlgError:
             damping = max(10 * damping, 1e-6 * scale)
             if damping > 1e6 * scale:
                 raise NotConvergedError(
                     "The Hessian of the likelihood is not finite; run `bayesbt check`."
                 ) from None
-            continue
-        return np.asarray(cho_solve(factor, gradient))
+
+
+class Arrow:
+    """A factorised information matrix: one block a component, bordered by the free scalars.
+
+    Parameters
+    ----------
+    information : (P, P) array
+        Symmetric and positive definite; zero between the items of different components.
+    members : sequence of int arrays
+        The items of each component.
+    """
+
+    def __init__(self, information: Floats, members: Sequence[Ints]) -> None:
+        size = sum(map(len, members))
+        self._members, self._size = members, size
+        self._factors = [cho_factor(information[np.ix_(one, one)]) for one in members]
+        self._border = information[size:, :size]
+        self._across = self._blockwise(self._border.T)
+        self._corner = cho_factor(information[size:, size:] - self._border @ self._across)
+
+    def _blockwise(self, right: Floats) -> Floats:
+        """(n, ...) Solve within the blocks."""
+        solved = np.empty_like(right)
+        for one, factor in zip(self._members, self._factors, strict=True):
+            solved[one] = cho_solve(factor, right[one])
+        return solved
+
+    def solve(self, right: Floats) -> Floats:
+        """(P,) Solve for one right-hand side."""
+        inner = self._blockwise(right[: self._size])
+        outer = cho_solve(self._corner, right[self._size :] - self._border @ inner)
+        return np.concatenate([inner - self._across @ outer, outer])
+
+    def log_determinant(self) -> float:
+        """Return the log of the determinant."""
+        return float(sum(2 * np.log(np.diag(factor)).sum() for factor, _ in (*self._factors, self._corner)))
 
 
 def _evaluate(problem: Problem, theta: Floats) -> tuple[float, Floats, Floats, float]:

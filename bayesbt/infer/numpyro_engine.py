@@ -1,19 +1,13 @@
 """The posterior by the No-U-Turn sampler of NumPyro, in double precision.
 
-Importing this module switches JAX to double precision for the process and, where JAX has not started yet,
-asks for four host devices so that four chains can run side by side on a CPU.
+Importing this module sets JAX up, see :mod:`bayesbt.infer.devices`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any
-
-os.environ["XLA_FLAGS"] = (
-    f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4".strip()
-)
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +17,7 @@ import numpyro.distributions as dist
 from numpy.typing import NDArray
 from numpyro.infer import MCMC, NUTS, init_to_value
 
+import bayesbt.infer.devices  # noqa: F401  (before anything is computed)
 from bayesbt.counts import Counts
 from bayesbt.infer.laplace import Marginal
 from bayesbt.infer.model import Cells
@@ -31,8 +26,6 @@ from bayesbt.infer.results import EngineResult, Options
 from bayesbt.infer.samples import PUBLIC, Samples, results_of
 from bayesbt.spec import ModelSpec, Prior
 from bayesbt.ties import TieModel
-
-jax.config.update("jax_enable_x64", True)
 
 Floats = NDArray[np.float64]
 
