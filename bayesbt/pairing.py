@@ -8,8 +8,10 @@ to every other of its topic.
 from __future__ import annotations
 
 import heapq
+import itertools
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,12 +25,41 @@ DESIGNS: tuple[Design, ...] = ("all", "cyclic", "budget")
 DEFAULT_DEGREE = 4
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Groups of items that follow each other on the circle; within a group all meet.
+
+    Webis-ArgQuality-20 was sampled with groups of 16 that begin every 8 items, so that two groups share 8.
+
+    Attributes
+    ----------
+    size : int
+        Items in a group, 2 or more.
+    step : int
+        Items from the beginning of one group to that of the next; less than ``size``, so that all are linked.
+    """
+
+    size: int
+    step: int
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.size < 2:
+            raise InputError(f"--group-size {self.size} must be at least 2.")
+        if not 1 <= self.step < self.size:
+            raise InputError(
+                f"--group-step {self.step} must be 1 or more and less than --group-size {self.size}: groups "
+                "that share no item would not be linked."
+            )
+
+
 def design_pairs(
     items: Items,
     design: Design = "all",
     *,
     budget: int | None = None,
     degree: int | None = None,
+    groups: Groups | None = None,
     both_orders: bool = False,
     seed: int = 0,
 ) -> Pairs:
@@ -40,11 +71,14 @@ def design_pairs(
         What is compared.
     design : {"all", "cyclic", "budget"}
         ``all``: every pair of a topic. ``cyclic``: each item meets its ``degree`` nearest neighbours on a
-        circle. ``budget``: ``budget`` presentations, spread so that each item takes part about equally often.
+        circle, or those that it shares one of the ``groups`` with. ``budget``: ``budget`` presentations,
+        spread so that each item takes part about equally often.
     budget : int, optional
         Number of rows of the result, for ``budget``; a pair in both orders counts twice.
     degree : int, optional
         Number of opponents of each item, for ``cyclic``: even, 4 by default.
+    groups : Groups, optional
+        For ``cyclic``, in the place of ``degree``.
     both_orders : bool
         Ask for each pair twice, each item first once.
     seed : int
@@ -60,7 +94,7 @@ def design_pairs(
     InputError
         Where an option does not fit the design, some items lack a topic, or the budget cannot link the items.
     """
-    _check_options(design, budget, degree)
+    _check_options(design, budget, degree, groups)
     topics = _topics(items)
     if max(map(len, topics.values())) < 2:
         raise InputError(f"{items.source}: no topic has two items, so there is no pair to ask for.")
@@ -76,7 +110,7 @@ def design_pairs(
     for (topic, members), number in zip(topics.items(), wanted, strict=True):
         rng = np.random.default_rng([seed, zlib.crc32(topic.encode())])
         circle = [members[place] for place in rng.permutation(len(members))]
-        for first, second in _circle_pairs(circle)[:number]:
+        for first, second in _group_pairs(circle, groups) if groups else _circle_pairs(circle)[:number]:
             rows.append((first, second, topic))
             if both_orders:
                 rows.append((second, first, topic))
@@ -86,13 +120,15 @@ def design_pairs(
     return Pairs(frame, items.source)
 
 
-def _check_options(design: str, budget: int | None, degree: int | None) -> None:
+def _check_options(design: str, budget: int | None, degree: int | None, groups: Groups | None) -> None:
     if design not in DESIGNS:
         raise InputError(f"--design {design!r} is not known. Allowed: {', '.join(DESIGNS)}.")
     if (design == "budget") != (budget is not None):
         raise InputError(f"--budget goes with --design budget, and only with it (design: {design}).")
     if degree is not None and design != "cyclic":
         raise InputError(f"--degree goes with --design cyclic, not with {design}.")
+    if groups is not None and (design != "cyclic" or degree is not None):
+        raise InputError(f"--group-size goes with --design cyclic, not with {design}, and not with --degree.")
     if degree is not None and (degree < 2 or degree % 2):
         raise InputError(f"--degree {degree}: an even number, 2 or more, is allowed.")
 
@@ -127,6 +163,19 @@ def _circle_pairs(circle: Sequence[str]) -> list[tuple[str, str]]:
             # At half the circle each pair is met once, so the sides alternate.
             pairs.append(pair[::-1] if 2 * distance == size and start % 2 else pair)
     return pairs
+
+
+def _group_pairs(circle: Sequence[str], groups: Groups) -> list[tuple[str, str]]:
+    """Return the pairs within groups, each once; the first on the circle stands first."""
+    size = len(circle)
+    if groups.size >= size:
+        return _circle_pairs(circle)
+    pairs: dict[frozenset[int], tuple[str, str]] = {}
+    for start in range(0, size, groups.step):
+        for first, second in itertools.combinations(range(start, start + groups.size), 2):
+            place, other = first % size, second % size
+            pairs.setdefault(frozenset((place, other)), (circle[place], circle[other]))
+    return list(pairs.values())
 
 
 def _spread(size: int, distance: int) -> list[int]:

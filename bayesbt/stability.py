@@ -30,7 +30,8 @@ def position_summary(judgments: Judgments, interval: float = 0.95) -> pd.DataFra
     Returns
     -------
     DataFrame
-        One row for each ``judge`` and ``dimension`` (empty texts where the table has no such column):
+        One row for each ``judge`` and ``dimension`` (empty texts where the table has no such column), and
+        each ``prompt`` where the table has several:
 
         ``first_wins``, ``second_wins``, ``ties``: numbers of judgments;
         ``share_first``: first_wins / (first_wins + second_wins), NaN where nothing was decided, and its
@@ -42,7 +43,7 @@ def position_summary(judgments: Judgments, interval: float = 0.95) -> pd.DataFra
         in both orders.
     """
     rows = []
-    for judge, dimension, frame in _groups(judgments):
+    for names, frame in _groups(judgments):
         weight = frame["count"].to_numpy(dtype=np.float64)
         code = frame["outcome"].cat.codes.to_numpy()
         first, second = weight[code == A].sum(), weight[code == B].sum()
@@ -51,8 +52,7 @@ def position_summary(judgments: Judgments, interval: float = 0.95) -> pd.DataFra
         lower, upper = _jeffreys(share, decided, interval)
         rows.append(
             {
-                "judge": judge,
-                "dimension": dimension,
+                **names,
                 "first_wins": first,
                 "second_wins": second,
                 "ties": weight.sum() - first - second,
@@ -71,7 +71,8 @@ def run_agreement(judgments: Judgments) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for each ``judge`` and ``dimension`` with two runs or more:
+        One row for each ``judge`` and ``dimension`` (and ``prompt``, where there are several) with two runs
+        or more:
 
         ``runs``: number of runs; ``pairs``: presentations that every run scored; ``incomplete``: those that
         some run did not score or lacks, left out;
@@ -79,9 +80,10 @@ def run_agreement(judgments: Judgments) -> pd.DataFrame:
         ``two_equal`` is exactly that; with two runs it is 0; with more it is whatever lies between.
         ``expected_all_equal``, ``expected_two_equal``, ``expected_all_different``: the same from the exact
         label probabilities, for independent runs; NaN where the table has none.
+        ``alpha``: Krippendorff's alpha of the runs for nominal labels, see :func:`nominal_alpha`.
     """
     rows = []
-    for judge, dimension, frame in _groups(judgments, scored_only=False):
+    for names, frame in _groups(judgments, scored_only=False):
         runs = frame["run"].nunique() if "run" in frame else 1
         if runs < 2:
             continue
@@ -92,8 +94,7 @@ def run_agreement(judgments: Judgments) -> pd.DataFrame:
         complete = votes.sum(axis=1) == runs
         distinct = (votes[complete] > 0).sum(axis=1)
         row = {
-            "judge": judge,
-            "dimension": dimension,
+            **names,
             "runs": runs,
             "pairs": int(complete.sum()),
             "incomplete": int((~complete).sum()),
@@ -104,8 +105,35 @@ def run_agreement(judgments: Judgments) -> pd.DataFrame:
             row |= _shares("expected_", _agreement_probabilities(p / p.sum(axis=1, keepdims=True), runs))
         else:
             row |= dict.fromkeys((f"expected_{name}" for name in _SHARES), np.nan)
-        rows.append(row)
+        rows.append(row | {"alpha": nominal_alpha(votes)})
     return pd.DataFrame(rows)
+
+
+def nominal_alpha(votes: npt.NDArray[np.generic]) -> float:
+    """Compute Krippendorff's alpha for nominal labels.
+
+    Parameters
+    ----------
+    votes : (n, k) array
+        How many of the raters (here: runs) gave each of n units each of k labels. Units with fewer than two
+        labels say nothing and are left out.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for that of chance; NaN where only one label, or no unit with two, occurs.
+
+    References
+    ----------
+    Krippendorff (2004), Content Analysis, chapter 11.
+    """
+    counts = np.asarray(votes, dtype=np.float64)
+    counts = counts[counts.sum(axis=1) >= 2]
+    raters, labels = counts.sum(axis=1), counts.sum(axis=0)
+    total = raters.sum()
+    differing = ((raters**2 - (counts**2).sum(axis=1)) / (raters - 1)).sum()
+    expected = total**2 - (labels**2).sum()
+    return float(1 - (total - 1) * differing / expected) if expected > 0 else float("nan")
 
 
 _SHARES = ("all_equal", "two_equal", "all_different")
@@ -126,18 +154,21 @@ def _shares(prefix: str, equal_different: npt.NDArray[np.generic]) -> dict[str, 
     return {f"{prefix}{name}": float(value) for name, value in zip(_SHARES, values, strict=True)}
 
 
-def _groups(judgments: Judgments, scored_only: bool = True) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def _groups(judgments: Judgments, scored_only: bool = True) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Give the rows of each judge and dimension, and of each prompt where there are several, with names."""
     frame = judgments.frame
+    several = "prompt" in frame and frame["prompt"].nunique(dropna=False) > 1
     if scored_only:
         frame = frame[frame["outcome"].notna()]
-    keys = [name for name in ("judge", "dimension") if name in frame]
+    names = ["judge", "prompt", "dimension"] if several else ["judge", "dimension"]
+    keys = [name for name in names if name in frame]
     if not keys:
         if len(frame):
-            yield "", "", frame
+            yield dict.fromkeys(names, ""), frame
         return
     for values, part in frame.groupby(keys, observed=True, dropna=False):
         known = {key: "" if value != value else str(value) for key, value in zip(keys, values, strict=True)}
-        yield known.get("judge", ""), known.get("dimension", ""), part
+        yield {name: known.get(name, "") for name in names}, part
 
 
 def _repeats(frame: pd.DataFrame) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -71,6 +72,18 @@ def vote(judgments: Judgments, rule: Rule = "majority") -> Judgments:
         voted["reason"] = _reasons(frame, group, silent)
     voted["votes"] = [_tally(row, absent) for row, absent in zip(votes, unscored, strict=True)]
     return Judgments(voted, judgments.source, judgments.findings)
+
+
+def without_examples(judgments: Judgments) -> Judgments:
+    """Leave out judgments on pairs that their few-shot prompt has shown with a label.
+
+    They are marked in the column ``few_shot_example``; a table without it has none.
+    """
+    frame = judgments.frame
+    if "few_shot_example" not in frame:
+        return judgments
+    shown = frame["few_shot_example"].astype(str).str.casefold().isin(("true", "1"))
+    return replace(judgments, frame=frame[~shown].reset_index(drop=True))
 
 
 def vote_labels(votes: Floats, rule: Rule = "majority") -> Ints:

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesbt.judges.defence import neutralise
-from bayesbt.judges.prompts import read_prompt, template_delimiters
+from bayesbt.judges.prompts import read_prompt
 from bayesbt.judges.protocol import Presentation
+from bayesbt.judges.templates import template_delimiters
 
 DELIMITERS = ("Argument A:", "Argument B:", "</b>", "---")
 SPECIALS = ("<repo_name>", "<file_sep>")

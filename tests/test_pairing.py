@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
 import networkx
 import pandas as pd
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesbt.errors import InputError
-from bayesbt.pairing import design_pairs
+from bayesbt.formats import import_source
+from bayesbt.pairing import Groups, design_pairs
 from bayesbt.tables import Items, Pairs
 
 
@@ -137,3 +140,55 @@ def test_topics_for_some_items_only_or_of_one_item_each():
         design_pairs(items)
     with pytest.raises(InputError, match="no topic has two items"):
         design_pairs(items_of(1, 1))
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_overlapping_groups_as_the_corpus_was_sampled(seed: int):
+    pairs = design_pairs(items_of(64), "cyclic", groups=Groups(16, 8), seed=seed)
+    assert set(degrees(pairs).values()) == {23}  # 15 in one group and 15 in the other, 7 of them the same
+    assert len(pairs) == len({frozenset(pair) for pair in rows(pairs)}) == 64 * 23 // 2
+    assert networkx.is_connected(networkx.Graph(rows(pairs)))
+    first, second = Counter(pairs.frame["item_a"]), Counter(pairs.frame["item_b"])
+    assert max(abs(first[item] - second[item]) for item in degrees(pairs)) <= 8
+
+
+@given(st.integers(2, 40), st.integers(2, 12), st.data())
+def test_groups_link_all_items_and_hold_each_pair_once(size: int, group: int, data: st.DataObject):
+    step = data.draw(st.integers(1, group - 1))
+    pairs = design_pairs(items_of(size), "cyclic", groups=Groups(group, step))
+    graph = networkx.Graph(rows(pairs))
+    assert len(graph) == size
+    assert networkx.is_connected(graph)
+    assert graph.number_of_edges() == len(pairs)
+    if group >= size:
+        assert len(pairs) == size * (size - 1) // 2
+
+
+def test_groups_of_step_1_are_the_nearest_neighbours():
+    one = design_pairs(items_of(20), "cyclic", groups=Groups(4, 1))
+    other = design_pairs(items_of(20), "cyclic", degree=6)
+    assert {frozenset(pair) for pair in rows(one)} == {frozenset(pair) for pair in rows(other)}
+
+
+def test_groups_give_the_numbers_of_opponents_of_the_corpus(shared: Callable[..., Path]):
+    people = import_source(shared("data", "webis-argquality-20")).judgments.frame
+    logic = people[people["dimension"] == "logic"]
+    opponents = Counter(logic["item_a"].astype(str)) + Counter(logic["item_b"].astype(str))
+    designed = degrees(design_pairs(items_of(*[64] * 20), "cyclic", groups=Groups(16, 8)))
+    assert max(opponents.values()) == max(designed.values()) == 23
+    assert Counter(opponents.values()).most_common(1)[0][0] == 23
+
+
+@pytest.mark.parametrize(
+    ("size", "step", "said"), [(1, 1, "--group-size 1"), (4, 4, "--group-step 4"), (4, 0, "--group-step 0")]
+)
+def test_groups_that_link_nothing_are_refused(size: int, step: int, said: str):
+    with pytest.raises(InputError, match=said):
+        Groups(size, step)
+
+
+def test_groups_belong_to_the_cyclic_design():
+    with pytest.raises(InputError, match="--group-size goes with --design cyclic"):
+        design_pairs(items_of(5), groups=Groups(3, 1))
+    with pytest.raises(InputError, match="not with --degree"):
+        design_pairs(items_of(5), "cyclic", degree=2, groups=Groups(3, 1))

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta
 
 from bayesbt.formats import read_judgments
-from bayesbt.stability import position_summary, run_agreement
+from bayesbt.stability import nominal_alpha, position_summary, run_agreement
 from bayesbt.tables import Judgments
 
 
@@ -139,3 +139,34 @@ def test_two_runs_are_equal_or_different():
 
 def test_without_runs_there_is_nothing_to_compare():
     assert run_agreement(judgments([("x", "y", "a")], "item_a item_b outcome")).empty
+
+
+def test_nominal_alpha_of_krippendorffs_own_example():
+    """Four observers, twelve units, five labels, some missing: 0.743 (Krippendorff 2011)."""
+    ratings = (
+        (1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0),
+        (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3),
+        (0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0),
+        (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0),
+    )
+    votes = [[sum(row[unit] == label for row in ratings) for label in range(1, 6)] for unit in range(12)]
+    assert nominal_alpha(np.array(votes)) == pytest.approx(0.743, abs=5e-4)
+
+
+def test_nominal_alpha_at_its_ends():
+    assert nominal_alpha(np.array([[3, 0, 0], [0, 3, 0]])) == 1.0
+    assert np.isnan(nominal_alpha(np.array([[3, 0, 0], [3, 0, 0]])))
+    assert np.isnan(nominal_alpha(np.array([[1, 0, 0], [0, 1, 0]])))
+    rng = np.random.default_rng(3)
+    chance = np.array([np.bincount(rng.integers(0, 3, 3), minlength=3) for _ in range(5000)])
+    assert nominal_alpha(chance) == pytest.approx(0, abs=0.02)
+
+
+def test_prompts_are_kept_apart_where_there_are_several():
+    names = "item_a item_b outcome run prompt"
+    rows = [("x", "y", "a", 1, "p"), ("x", "y", "a", 2, "p")]
+    rows += [("x", "y", "a", 1, "q"), ("x", "y", "b", 2, "q")]
+    table = judgments(rows, names)
+    assert run_agreement(table)[["prompt", "all_equal"]].to_numpy().tolist() == [["p", 1.0], ["q", 0.0]]
+    assert position_summary(table)[["prompt", "share_first"]].to_numpy().tolist() == [["p", 1.0], ["q", 0.5]]
+    assert "prompt" not in run_agreement(judgments(rows[:2], names))

@@ -1,14 +1,13 @@
-"""Commands on judges: judge, models list, show and fetch, vote."""
+"""Commands on judges: models list, show and fetch, vote, stability."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from bayesbt.cli import options as o
-from bayesbt.cli.output import plural, print_json, print_table, say, say_written
+from bayesbt.cli.output import plural, print_json, print_table, records, say, say_written
 
 DocumentName = Annotated[
     str, typer.Argument(metavar="NAME", help="A document of models/judges, by name or by path.")
@@ -17,11 +16,6 @@ DocumentName = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(
-        "judge",
-        epilog="Example: bayesbt judge pairs.csv --items data/ladder/items.csv --runs 3 \\\n\n"
-        "--judge smollm2-135m --dimension logic -o judgments.jsonl",
-    )(judge)
     models = typer.Typer(
         name="models",
         help="Judge models: the documents, and the weights of the demo judge.",
@@ -33,67 +27,7 @@ def register(app: typer.Typer) -> None:
     models.command("fetch", epilog="Example: bayesbt models fetch smollm2-135m")(fetch_model)
     app.add_typer(models)
     app.command("vote", epilog="Example: bayesbt vote data/tasting/judgments.csv -o votes.csv")(vote)
-
-
-def judge(
-    pairs: Annotated[
-        str,
-        typer.Argument(metavar="PAIRS", help="item_a, item_b and perhaps dimension; - is standard input."),
-    ],
-    items: Annotated[Path, typer.Option(help="Items with their texts.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="JSON Lines; an interrupted run continues here.")
-    ],
-    judge: Annotated[
-        str, typer.Option("--judge", help="A document by name or path, a folder of weights, or a hub id.")
-    ] = "smollm2-135m",
-    prompt: Annotated[str, typer.Option(help="A prompt document by name or path.")] = "zero-shot",
-    dimension: Annotated[
-        list[str] | None,
-        typer.Option(help="What to ask about; repeat for several [the column dimension of the pairs]."),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option(min=1, help="Labels drawn for each pair from its exact probabilities.")
-    ] = 1,
-    both_orders: Annotated[
-        bool, typer.Option("--both-orders", help="Show each pair in the other order too.")
-    ] = False,
-    decode: Annotated[
-        Literal["labels"], typer.Option(help="labels: exact probabilities of the three labels.")
-    ] = "labels",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
-    dtype: Annotated[
-        Literal["auto", "float32", "bfloat16", "float16"], typer.Option(help="Number format of the weights.")
-    ] = "auto",
-    batch_tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens in one pass; what suits the device where not given."),
-    ] = None,
-    seed: o.Seed = 0,
-    force: o.Force = False,
-    as_json: o.AsJson = False,
-) -> None:
-    """Let a language model judge pairs; continues where an interrupted run stopped."""
-    from bayesbt.cli.data import summary
-    from bayesbt.formats import read_items, read_pairs
-    from bayesbt.judges.run import judge as run_judge
-    from bayesbt.judges.settings import BackendOptions, JudgeSettings
-
-    settings = JudgeSettings(
-        judge=judge,
-        prompt=prompt,
-        dimensions=tuple(dimension or ()),
-        runs=runs,
-        both_orders=both_orders,
-        seed=seed,
-        decode=decode,
-        options=BackendOptions(device, dtype, batch_tokens),
-    )
-    judgments = run_judge(read_pairs(pairs), read_items(items), settings=settings, output=output, force=force)
-    if as_json:
-        print_json({"written": [str(output)], "data": summary(judgments)})
-    else:
-        say(f"{output}: {plural(len(judgments), 'judgment')}.")
+    app.command("stability", epilog="Example: bayesbt stability data/tasting/judgments.csv")(stability)
 
 
 def list_models(as_json: o.AsJson = False) -> None:
@@ -138,6 +72,10 @@ def vote(
         Literal["majority", "sign"],
         typer.Option(help="majority: more than half, else tie; sign: more a than b, or b than a."),
     ] = "majority",
+    exclude_examples: Annotated[
+        bool,
+        typer.Option("--exclude-examples", help="Leave out what a few-shot prompt has shown with its label."),
+    ] = False,
     mapping: o.Mapping = "",
     outcomes: o.Outcomes = "auto",
     force: o.Force = False,
@@ -148,8 +86,11 @@ def vote(
     from bayesbt.cli.data import show_findings, summary
     from bayesbt.formats import write_judgments
     from bayesbt.voting import vote as one_label
+    from bayesbt.voting import without_examples
 
     judgments = o.load_judgments(source, mapping, outcomes)
+    if exclude_examples:
+        judgments = without_examples(judgments)
     voted = one_label(judgments, rule)
     write_judgments(voted, output, force=force)
     show_findings(judgments.findings)
@@ -158,3 +99,34 @@ def vote(
     else:
         became = f"{plural(len(judgments), 'judgment')} became {plural(len(voted), 'vote')} ({rule})"
         say_written([output], became)
+
+
+def stability(
+    source: o.Source,
+    interval: Annotated[
+        float, typer.Option(min=0.01, max=0.999, help="Probability of the intervals.")
+    ] = 0.95,
+    mapping: o.Mapping = "",
+    outcomes: o.Outcomes = "auto",
+    as_json: o.AsJson = False,
+) -> None:
+    """Say how far labels hang on the run and on which item is shown first, for each judge and dimension."""
+    from bayesbt.cli.data import show_findings
+    from bayesbt.stability import position_summary, run_agreement
+
+    judgments = o.load_judgments(source, mapping, outcomes)
+    position, runs = records(position_summary(judgments, interval)), records(run_agreement(judgments))
+    show_findings(judgments.findings)
+    if as_json:
+        print_json({"runs": runs, "position": position})
+        return
+    names = [name for name in ("judge", "prompt", "dimension") if any(row.get(name) for row in position)]
+    if runs:
+        print("Labels of the runs on the same presentation")
+        shares = ("all_equal", "two_equal", "all_different", "expected_all_equal", "alpha")
+        print_table(runs, [*names, "runs", "pairs", "incomplete", *shares])
+        print()
+    print("Wins of the item shown first, and the same pair in both orders")
+    wins = ("first_wins", "second_wins", "ties", "share_first", "lower", "upper")
+    orders = ("both_orders", "flip", "first_both", "second_both", "same_winner", "tied")
+    print_table(position, [*names, *wins, *orders])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -96,10 +97,52 @@ class ChatFormat:
             Where prompt and label do not tokenise apart.
         """
         text = self.render(presentation, prompt)
+        context = self._context(text, presentation, prompt)
+        return Encoded(context, self._plan(text, context, prompt))
+
+    def encode_context(self, presentation: Presentation, prompt: Prompt) -> Tokens:
+        """Tokenise a question that is answered by writing.
+
+        Raises
+        ------
+        ForgedMarkerError
+            As for :meth:`encode`.
+        """
+        return self._context(self.render(presentation, prompt), presentation, prompt)
+
+    def count(self, presentation: Presentation, prompt: Prompt) -> int:
+        """Count the tokens of a question, whatever its texts hold."""
+        return len(self._tokens(self.render(presentation, prompt)))
+
+    def cut(self, text: str, tokens: int) -> str:
+        """Give the beginning of a text, up to the border behind so many of its tokens."""
+        offsets = self._offsets(text)
+        return text if tokens >= len(offsets) else text[: offsets[tokens - 1][1] if tokens else 0]
+
+    def text_tokens(self, text: str) -> int:
+        """Count the tokens of a text by itself."""
+        return len(self._offsets(text))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Give the text that a model wrote, without special tokens."""
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """What ends an answer in the eyes of the tokenizer."""
+        end = self._tokenizer.eos_token_id
+        return frozenset() if end is None else frozenset([int(end)])
+
+    def _context(self, text: str, presentation: Presentation, prompt: Prompt) -> Tokens:
         context = self._tokens(text)
         if self._special_sequence(context) != self._template_specials(presentation, prompt):
             raise ForgedMarkerError("a judged text holds special tokens of this model")
-        return Encoded(context, self._plan(text, context, prompt))
+        return context
+
+    def _offsets(self, text: str) -> list[tuple[int, int]]:
+        encoding = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        offsets: list[tuple[int, int]] = encoding["offset_mapping"]
+        return offsets
 
     def _plan(self, text: str, context: Tokens, prompt: Prompt) -> LabelPlan:
         """Plan the labels behind this context.
@@ -132,10 +175,10 @@ class ChatFormat:
 
     def _template_specials(self, presentation: Presentation, prompt: Prompt) -> Tokens:
         """Give the special tokens of the prompt itself, seen with harmless texts in it."""
-        key = (prompt.fingerprint(presentation.dimension), presentation.dimension)
+        key = (prompt.fingerprint(presentation.dimension, presentation.topic), presentation.dimension)
         if key not in self._own_specials:
-            harmless = Presentation("a", "b", "one", "two", presentation.dimension, "three")
-            self._own_specials[key] = self._special_sequence(self._tokens(self.render(harmless, prompt)))
+            harmless = self._write(prompt.render_harmless(presentation, self.specials))
+            self._own_specials[key] = self._special_sequence(self._tokens(harmless))
         return self._own_specials[key]
 
     def _special_sequence(self, tokens: Tokens) -> Tokens:

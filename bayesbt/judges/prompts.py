@@ -4,25 +4,31 @@ A document gives ``title``, ``system``, ``user``, ``[labels]`` (a, tie, b) and o
 for each dimension. In the two templates ``{text_a}`` and ``{text_b}`` stand for the judged texts, ``{topic}``
 for the topic, ``{dimension}`` for the name of the dimension, and any key of the dimension's table for its
 value.
+
+A few-shot prompt has a third template, ``example``, with ``{text_a}``, ``{text_b}`` and ``{label}``; where
+``{examples}`` stands in ``system`` or ``user``, it is filled once for each example, with empty lines between.
+A prompt that has the judge write its reasoning before its verdict says ``answer = "reasoning"``.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bayesbt.documents import check_keys, find, read_toml
 from bayesbt.errors import DocumentError, InputError
 from bayesbt.judges.defence import DEFENCE_VERSION, neutralise
+from bayesbt.judges.examples import Example, Examples
 from bayesbt.judges.protocol import Presentation
+from bayesbt.judges.templates import PLACEHOLDER, check_templates, fill, template_delimiters
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_TEXTS = ("text_a", "text_b")
+Answer = Literal["label", "reasoning"]
+
+_OPTIONAL = {"delimiters", "answer", "example"}
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,16 @@ class Prompt:
     dimensions : dict
         For each dimension the values of its placeholders.
     delimiters : tuple of str
-        What marks the parts of the user turn, and may therefore not occur in a judged text. Read from the
-        template itself, see :func:`template_delimiters`.
+        What marks the parts of the prompt, and may therefore not occur in a judged text. Read from the
+        templates themselves, see
+        :func:`~bayesbt.judges.templates.template_delimiters`; a document can add some.
+    answer : str
+        ``label``: the judge answers with a label and nothing else. ``reasoning``: it writes its reasoning,
+        and its last verdict counts.
+    example : str or None
+        The template of an example, of a few-shot prompt.
+    examples : Examples
+        What a few-shot prompt shows; see :meth:`with_examples`.
     """
 
     name: str
@@ -55,11 +69,33 @@ class Prompt:
     labels: dict[str, str]
     dimensions: dict[str, dict[str, str]]
     delimiters: tuple[str, ...]
+    answer: Answer = "label"
+    example: str | None = None
+    examples: Examples = field(default_factory=Examples)
+
+    def with_examples(self, examples: Examples | None) -> Prompt:
+        """Give the prompt with examples to show.
+
+        Raises
+        ------
+        InputError
+            Where a few-shot prompt is given none, or another prompt is given some.
+        """
+        if self.example is not None and (examples is None or not examples.chosen):
+            raise InputError(
+                f"prompt {self.name!r} shows examples, and there are none to show. Give --examples, a file "
+                "of people's judgments on the same items."
+            )
+        if examples is None:
+            return self
+        if self.example is None:
+            raise InputError(f"--examples: prompt {self.name!r} shows no examples (it has no {{examples}}).")
+        return replace(self, examples=examples)
 
     @property
     def uses_topic(self) -> bool:
         """Whether the topic is shown to the judge."""
-        return "topic" in _PLACEHOLDER.findall(self.system + self.user)
+        return "topic" in PLACEHOLDER.findall(self.system + self.user)
 
     def render(self, presentation: Presentation, specials: tuple[str, ...] = ()) -> Messages:
         """Fill the templates. Judged texts and topic are neutralised first.
@@ -74,25 +110,31 @@ class Prompt:
         Raises
         ------
         InputError
-            For a dimension that the document lacks, or a topic that is shown but not known.
+            For a dimension that the document lacks, a topic that is shown but not known, or a topic without
+            examples in a few-shot prompt.
         """
-        values = dict(self._dimension(presentation.dimension), dimension=presentation.dimension)
         if self.uses_topic and presentation.topic is None:
             raise InputError(
                 f"prompt {self.name!r} shows the topic, but the pair {presentation.item_a!r}, "
                 f"{presentation.item_b!r} has none. Add a topic column to the pairs or the items."
             )
-        foreign = {
-            "text_a": presentation.text_a,
-            "text_b": presentation.text_b,
-            "topic": presentation.topic or "",
-        }
-        values |= {key: neutralise(text, self.delimiters, specials) for key, text in foreign.items()}
-        return Messages(_fill(self.system, values), _fill(self.user, values))
+        return self._render(presentation, specials, self._shown(presentation))
 
-    def fingerprint(self, dimension: str) -> str:
-        """Sha256 over all that shapes the question on one dimension; other dimensions do not count."""
-        shape = {
+    def render_harmless(self, presentation: Presentation, specials: tuple[str, ...] = ()) -> Messages:
+        """Fill the templates for the same dimension and as many examples, with plain words as texts.
+
+        What special tokens a rendered prompt holds beyond those of this one, a text has brought in.
+        """
+        plain = replace(presentation, text_a="one", text_b="two", topic="three")
+        shown = tuple(replace(each, text_a="one", text_b="two") for each in self._shown(presentation))
+        return self._render(plain, specials, shown)
+
+    def fingerprint(self, dimension: str, topic: str | None = None) -> str:
+        """Sha256 over all that shapes the question on one dimension; other dimensions do not count.
+
+        The examples of a few-shot prompt are those of the topic.
+        """
+        shape: dict[str, Any] = {
             "system": self.system,
             "user": self.user,
             "labels": self.labels,
@@ -100,7 +142,46 @@ class Prompt:
             "delimiters": self.delimiters,
             "defence": DEFENCE_VERSION,
         }
+        if self.answer != "label":
+            shape["answer"] = self.answer
+        if self.example is not None:
+            shown = self.examples.of(dimension, topic)
+            shape["examples"] = [self.example, [[e.text_a, e.text_b, e.outcome] for e in shown]]
         return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
+
+    def _render(
+        self, presentation: Presentation, specials: tuple[str, ...], shown: tuple[Example, ...]
+    ) -> Messages:
+        values = dict(self._dimension(presentation.dimension), dimension=presentation.dimension)
+        values |= self._treated(presentation.text_a, presentation.text_b, specials)
+        values["topic"] = _neutralised(presentation.topic or "", self.delimiters, specials)
+        if self.example is not None:
+            values["examples"] = "\n\n".join(
+                fill(
+                    self.example,
+                    values
+                    | self._treated(each.text_a, each.text_b, specials)
+                    | {"label": self.labels[each.outcome]},
+                )
+                for each in shown
+            )
+        return Messages(fill(self.system, values), fill(self.user, values))
+
+    def _treated(self, text_a: str, text_b: str, specials: tuple[str, ...]) -> dict[str, str]:
+        texts = {"text_a": text_a, "text_b": text_b}
+        return {key: _neutralised(text, self.delimiters, specials) for key, text in texts.items()}
+
+    def _shown(self, presentation: Presentation) -> tuple[Example, ...]:
+        """Give the examples of a question; a few-shot prompt has some for every question."""
+        if self.example is None:
+            return ()
+        shown = self.examples.of(presentation.dimension, presentation.topic)
+        if not shown:
+            raise InputError(
+                f"prompt {self.name!r}: no example for the dimension {presentation.dimension!r}, topic "
+                f"{presentation.topic!r}. Add judgments on that topic to --examples, or leave it out."
+            )
+        return shown
 
     def _dimension(self, dimension: str) -> dict[str, str]:
         if dimension not in self.dimensions:
@@ -121,7 +202,7 @@ def read_prompt(name_or_path: str | Path) -> Prompt:
     """
     path = find("prompts", name_or_path)
     entries = read_toml(path)
-    check_keys(str(path), entries, {"title", "system", "user", "labels", "dimensions"}, {"delimiters"})
+    check_keys(str(path), entries, {"title", "system", "user", "labels", "dimensions"}, _OPTIONAL)
     labels = _texts(f"{path} [labels]", entries["labels"])
     check_keys(f"{path} [labels]", labels, {"a", "tie", "b"}, set())
     if len(set(labels.values())) < 3 or not all(label.strip() == label != "" for label in labels.values()):
@@ -131,9 +212,18 @@ def read_prompt(name_or_path: str | Path) -> Prompt:
     dimensions = {
         name: _texts(f"{path} [dimensions.{name}]", table) for name, table in entries["dimensions"].items()
     }
-    templates = _texts(str(path), {key: entries[key] for key in ("title", "system", "user")})
-    _check_placeholders(path, templates, dimensions)
-    delimiters = template_delimiters(templates["user"]) + tuple(entries.get("delimiters", ()))
+    names = ("title", "system", "user", *(["example"] if "example" in entries else []))
+    templates = _texts(str(path), {key: entries[key] for key in names})
+    check_templates(path, templates, dimensions)
+    if entries.get("answer", "label") not in get_args(Answer):
+        raise DocumentError(
+            f"{path}: answer = {entries['answer']!r}. Allowed: {', '.join(get_args(Answer))}."
+        )
+    example = templates["example"].strip() if "example" in templates else None
+    own = entries.get("delimiters", [])
+    if not isinstance(own, list) or not all(isinstance(mark, str) and mark.strip() for mark in own):
+        raise DocumentError(f"{path}: delimiters = {own!r} must be a list of texts.")
+    marks = (*template_delimiters(templates["user"]), *template_delimiters(example or ""), *own)
     return Prompt(
         name=path.stem,
         title=templates["title"],
@@ -141,55 +231,19 @@ def read_prompt(name_or_path: str | Path) -> Prompt:
         user=templates["user"].strip(),
         labels=labels,
         dimensions=dimensions,
-        delimiters=delimiters,
+        delimiters=tuple(dict.fromkeys(marks)),
+        answer=entries.get("answer", "label"),
+        example=example,
     )
 
 
-def template_delimiters(user: str) -> tuple[str, ...]:
-    r"""Read from a user template what marks its parts.
-
-    These are the fixed pieces of its lines that end in a colon, begin with a sign that is neither letter nor
-    digit, or stand directly before or behind a judged text on the same line.
-
-    >>> template_delimiters("Argument A: {text_a}\nArgument B:\n<b>\n{text_b}\n</b>\nAnswer well.")
-    ('Argument A:', 'Argument B:', '<b>', '</b>')
-    """
-    found: list[str] = []
-    for line in user.splitlines():
-        pieces = _PLACEHOLDER.split(line)  # fixed, name, fixed, name, ..., fixed
-        for place in range(0, len(pieces), 2):
-            piece = pieces[place].strip()
-            beside = pieces[max(place - 1, 0) : place] + pieces[place + 1 : place + 2]
-            marks = piece.endswith(":") or (piece and not piece[0].isalnum()) or set(beside) & set(_TEXTS)
-            if piece and marks:
-                found.append(piece)
-    return tuple(dict.fromkeys(found))
-
-
-def _fill(template: str, values: Mapping[str, str]) -> str:
-    """Fill in one pass, so that a judged text which reads ``{text_b}`` stays just that."""
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
+@functools.lru_cache(maxsize=8192)
+def _neutralised(text: str, delimiters: tuple[str, ...], specials: tuple[str, ...]) -> str:
+    """Remember what became of a text: each is shown in many pairs."""
+    return neutralise(text, delimiters, specials)
 
 
 def _texts(place: str, table: Any) -> dict[str, str]:
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
         raise DocumentError(f"{place}: must hold texts only, got {table!r}.")
     return dict(table)
-
-
-def _check_placeholders(path: Path, templates: dict[str, str], dimensions: dict[str, dict[str, str]]) -> None:
-    for key in _TEXTS:
-        times = _PLACEHOLDER.findall(templates["user"]).count(key)
-        if times != 1 or f"{{{key}}}" in templates["system"]:
-            raise DocumentError(
-                f"{path}: {{{key}}} must stand exactly once in `user` and not in `system` "
-                f"(found {times} times in `user`)."
-            )
-    used = set(_PLACEHOLDER.findall(templates["system"] + templates["user"]))
-    for name, table in dimensions.items():
-        allowed = {*_TEXTS, "topic", "dimension"} | table.keys()
-        if unknown := used - allowed:
-            raise DocumentError(
-                f"{path}: placeholder {{{sorted(unknown)[0]}}} has no value for the dimension {name!r}. "
-                f"Allowed there: {', '.join(sorted(allowed))}."
-            )

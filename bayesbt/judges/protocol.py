@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from bayesbt.judges.prompts import Prompt
+    from bayesbt.judges.settings import Decode
+
+Outcome = Literal["a", "tie", "b"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,14 @@ class Presentation:
     """One question to a judge: two texts in the order in which they are shown, on one dimension.
 
     ``item_a`` is shown first. The same pair in the other order is another presentation.
+
+    Attributes
+    ----------
+    run : int or None
+        Which run is asked, of a judge that writes (``decode`` is ``generate``); None asks for probabilities.
+    seed : int
+        Of what the judge writes, 0 to 2**63 - 1: a function of the run's seed and of all that names the
+        question.
     """
 
     item_a: str
@@ -24,17 +35,22 @@ class Presentation:
     text_b: str
     dimension: str
     topic: str | None = None
+    run: int | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to one presentation, as exact probabilities of the three labels.
+    """The answer to one presentation: exact probabilities of the three labels, or the label that was written.
 
     Attributes
     ----------
     p_a, p_tie, p_b, p_other : float
         Probabilities that sum to one; ``p_other`` is what falls on no label. All NaN where ``reason`` is
-        given.
+        or ``outcome`` is given.
+    outcome : str or None
+        The label of what the judge wrote, ``a``, ``tie`` or ``b``; None where it gave probabilities or no
+        verdict.
     raw : str
         What the judge wrote, where it wrote anything.
     reason : str
@@ -47,6 +63,12 @@ class Verdict:
     p_other: float
     raw: str = ""
     reason: str = ""
+    outcome: Outcome | None = None
+
+    @classmethod
+    def written(cls, outcome: Outcome, raw: str) -> Verdict:
+        """Make the verdict of a judge that wrote its answer."""
+        return cls(math.nan, math.nan, math.nan, math.nan, raw, "", outcome)
 
     @classmethod
     def from_label_masses(cls, p_a: float, p_tie: float, p_b: float, raw: str = "") -> Verdict:
@@ -87,6 +109,13 @@ class Judge(Protocol):
         It must not cost the loading of the weights.
         """
 
+    @property
+    def decode(self) -> Decode:
+        """``labels``: verdicts hold probabilities. ``generate``: each holds one written label.
+
+        Under ``generate`` every presentation has a ``run`` and a ``seed``.
+        """
+
     def verdicts(self, presentations: Sequence[Presentation], prompt: Prompt) -> Iterator[VerdictBatch]:
         """Answer every presentation once, in any order.
 
@@ -96,3 +125,9 @@ class Judge(Protocol):
 
     def render(self, presentation: Presentation, prompt: Prompt) -> str:
         """Give the exact text that the judge would read, for people to inspect."""
+
+    def tokens(self, presentation: Presentation, prompt: Prompt) -> int:
+        """Count the tokens of one question, read in full."""
+
+    def computed_tokens(self, presentations: Sequence[Presentation], prompt: Prompt) -> int:
+        """Count the tokens that are left to compute where what questions share is computed once."""

@@ -1,4 +1,8 @@
-"""What a journal already holds: what is judged, and whether it was made in the same way."""
+"""What a journal already holds: what is judged, and whether it was made in the same way.
+
+A journal may hold the lines of several judges and prompts. Lines of one judge and one prompt, by name, are
+made in one way; a line that was asked again follows the line it replaces, and only the last one counts.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bayesbt.errors import InputError, MixedRunsError
+from bayesbt.judges.examples import Examples
 from bayesbt.judges.journal import Line
 from bayesbt.judges.prompts import Prompt
 from bayesbt.judges.protocol import Presentation
 
 Key = tuple[str, str, str, str]
 """item_a, item_b, dimension, topic; the topic is empty where there is none."""
+
+Series = tuple[str, str]
+"""The names of a judge and of a prompt."""
+
+Numbered = list[tuple[int, Line]]
+"""Lines with their numbers, from 1."""
 
 _WHAT = {
     "judge": "another judge model (or number format)",
@@ -27,7 +38,7 @@ _WHAT = {
 
 @dataclass(frozen=True)
 class Making:
-    """How judgments are made: all that must agree before lines may stand in one file.
+    """How judgments are made: all that must agree before lines of one judge and prompt may stand in one file.
 
     Attributes
     ----------
@@ -36,32 +47,48 @@ class Making:
     judge_hash : str
         The judge's fingerprint.
     prompt_hashes : dict
-        The prompt's fingerprint for each dimension.
+        The prompt's fingerprint for each dimension, and each topic of a few-shot prompt (else None).
     uses_topic : bool
         Whether the topic is part of what the judge reads.
     seed : int
         Of the drawing.
+    examples : Examples or None
+        Of a few-shot prompt.
     """
 
     judge: str
     prompt: str
     judge_hash: str
-    prompt_hashes: Mapping[str, str]
+    prompt_hashes: Mapping[tuple[str, str | None], str]
     uses_topic: bool
     seed: int
+    examples: Examples | None = None
 
     @classmethod
-    def of(cls, judge: str, judge_hash: str, prompt: Prompt, dimensions: Sequence[str], seed: int) -> Making:
+    def of(
+        cls, judge: str, judge_hash: str, prompt: Prompt, presentations: Sequence[Presentation], seed: int
+    ) -> Making:
         """Gather the fingerprints."""
-        hashes = {dimension: prompt.fingerprint(dimension) for dimension in dimensions}
-        return cls(judge, prompt.name, judge_hash, hashes, prompt.uses_topic, seed)
+        examples = None if prompt.example is None else prompt.examples
+        shown = dict.fromkeys((each.dimension, each.topic if examples else None) for each in presentations)
+        hashes = {(dimension, topic): prompt.fingerprint(dimension, topic) for dimension, topic in shown}
+        return cls(judge, prompt.name, judge_hash, hashes, prompt.uses_topic, seed, examples)
+
+    @property
+    def series(self) -> Series:
+        """The names of judge and prompt."""
+        return self.judge, self.prompt
+
+    def prompt_hash(self, dimension: str, topic: str | None) -> str:
+        """Give the fingerprint of the question; empty where nothing like it is asked."""
+        return self.prompt_hashes.get((dimension, topic if self.examples else None), "")
 
     def parts(self, presentation: Presentation) -> dict[str, str]:
         """Give the parts of ``made_with`` for one presentation."""
         read = [presentation.text_a, presentation.text_b, presentation.topic if self.uses_topic else None]
         return {
             "judge": self.judge_hash[:8],
-            "prompt": self.prompt_hashes[presentation.dimension][:8],
+            "prompt": self.prompt_hash(presentation.dimension, presentation.topic)[:8],
             "texts": hashlib.sha256(json.dumps(read).encode()).hexdigest()[:8],
             "seed": str(self.seed),
         }
@@ -72,47 +99,88 @@ class Making:
 
 
 def key_of(presentation: Presentation) -> Key:
-    """Give what tells presentations apart within one file."""
+    """Give what tells presentations apart within one judge and prompt."""
     return (presentation.item_a, presentation.item_b, presentation.dimension, presentation.topic or "")
 
 
+def attempt_of(line: Line) -> int:
+    """Say how often the question of a line was asked, this line included."""
+    attempt = line.get("attempt")
+    return attempt if isinstance(attempt, int) else 1
+
+
+def failed(line: Line) -> bool:
+    """Whether a line holds an error in the place of an answer."""
+    return line["outcome"] is None and str(line.get("reason") or "").startswith("error")
+
+
+def standing_lines(lines: Sequence[Line], path: Path) -> dict[Series, Numbered]:
+    """Check every line, leave out those that were asked again, and part the rest by judge and prompt.
+
+    Raises
+    ------
+    InputError
+        Where a line lacks a field or a judgment stands there twice; the line is named.
+    """
+    last: dict[tuple[Series, Key, int], tuple[int, Line]] = {}
+    for number, line in enumerate(lines, start=1):
+        key, run, _ = _fields(line, path, number)
+        place = ((line["judge"], line["prompt"]), key, run)
+        if place in last:
+            before = last.pop(place)[1]
+            if before["outcome"] is not None or attempt_of(line) <= attempt_of(before):
+                raise InputError(
+                    f"{path}, line {number}: this judgment ({', '.join(filter(None, key))}, run {run}) "
+                    "stands in the file twice. Remove one of the lines."
+                )
+        last[place] = (number, line)
+    found: dict[Series, Numbered] = defaultdict(list)
+    for (series, _, _), numbered in last.items():
+        found[series].append(numbered)
+    return dict(found)
+
+
 def judged_lines(
-    lines: Sequence[Line], presentations: Sequence[Presentation], making: Making, path: Path
-) -> dict[Key, dict[int, Line]]:
-    """Find what is already judged.
+    own: Numbered, presentations: Sequence[Presentation], making: Making, path: Path
+) -> tuple[dict[Key, dict[int, Line]], set[tuple[Key, int]]]:
+    """Find what one judge has already judged with one prompt.
+
+    Parameters
+    ----------
+    own : list of (int, dict)
+        Its standing lines.
 
     Returns
     -------
-    dict
+    found : dict
         For each presentation its lines by run. Lines of pairs or dimensions that are not asked for now are
         left where they are.
+    mended : set of (key, run)
+        Lines that hold an error about texts that have changed since.
 
     Raises
     ------
     MixedRunsError
         Where a line was made with another judge, prompt, text or seed than would be used now.
-    InputError
-        Where a line lacks a field or a judgment stands there twice; the line is named.
     """
     asked = {key_of(presentation): presentation for presentation in presentations}
     found: dict[Key, dict[int, Line]] = defaultdict(dict)
+    mended: set[tuple[Key, int]] = set()
     changed: Counter[str] = Counter()
     first: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in own:
         key, run, parts = _fields(line, path, number)
         differs = _differences(line, parts, asked.get(key), making)
+        if differs == ["texts"] and failed(line):
+            differs = []
+            mended.add((key, run))
         for what in differs:
             changed[what] += 1
             first.setdefault(what, number)
-        if not differs and run in found[key]:
-            raise InputError(
-                f"{path}, line {number}: this judgment ({', '.join(filter(None, key))}, run {run}) stands in "
-                "the file twice. Remove one of the lines."
-            )
         found[key][run] = line
     if changed:
-        raise MixedRunsError(_mixed(path, changed, first, len(lines), making))
-    return dict(found)
+        raise MixedRunsError(_mixed(path, changed, first, len(own), making))
+    return dict(found), mended
 
 
 def _fields(line: Line, path: Path, number: int) -> tuple[Key, int, dict[str, str]]:
@@ -138,15 +206,10 @@ def _differences(
     if presentation is not None:
         expected = making.parts(presentation)
     else:
-        prompt_hash = making.prompt_hashes.get(line["dimension"])
+        prompt_hash = making.prompt_hash(line["dimension"], line.get("topic"))
         expected = {"judge": making.judge_hash[:8], "seed": str(making.seed)}
         expected |= {"prompt": prompt_hash[:8]} if prompt_hash else {}
-    differs = [what for what, value in expected.items() if parts[what] != value]
-    if line["judge"] != making.judge and "judge" not in differs:
-        differs.append("judge")
-    if line["prompt"] != making.prompt and "prompt" not in differs:
-        differs.append("prompt")
-    return differs
+    return [what for what, value in expected.items() if parts[what] != value]
 
 
 def _mixed(path: Path, changed: Counter[str], first: Mapping[str, int], total: int, making: Making) -> str:
@@ -155,7 +218,8 @@ def _mixed(path: Path, changed: Counter[str], first: Mapping[str, int], total: i
         for what, number in changed.items()
     )
     return (
-        f"{path} was made in another way: {found}. Now: judge {making.judge!r}, prompt {making.prompt!r}, "
-        f"seed {making.seed}. Judgments made in different ways are not mixed in one file, and nothing was "
-        "changed. Give another -o, or go back to what the file was made with, or drop its lines (--force)."
+        f"{path} holds lines of judge {making.judge!r} with prompt {making.prompt!r} that were made in "
+        f"another way: {found}. The seed is now {making.seed}. Judgments of one judge and prompt that were "
+        "made in different ways are not mixed in one file, and nothing was changed. Give another -o, or go "
+        "back to what the file was made with, or drop its lines (--force)."
     )

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pandas as pd
-
-from bayesbt.judges.backends import load_judge
-from bayesbt.judges.console import judging_bar, say
-from bayesbt.judges.draws import draw_outcome, uniform
-from bayesbt.judges.journal import Journal, Line, open_journal
-from bayesbt.judges.presenting import presentations_of
-from bayesbt.judges.prompts import read_prompt
-from bayesbt.judges.protocol import Judge, Presentation, Verdict
-from bayesbt.judges.resume import Key, Making, judged_lines, key_of
+from bayesbt.judges.accounting import Judged, account
+from bayesbt.judges.console import say
+from bayesbt.judges.journal import Journal, open_journal
+from bayesbt.judges.lines import judgment_lines, judgments_of, pair_id
+from bayesbt.judges.resume import Numbered, Series, attempt_of, standing_lines
+from bayesbt.judges.series import prepare, release
 from bayesbt.judges.settings import JudgeSettings
+from bayesbt.judges.work import Work
 from bayesbt.tables import Finding, Items, Judgments, Pairs
 
-__all__ = ["JudgeSettings", "judge", "judgment_lines", "judgments_of", "pair_id", "preview"]
-
-_PROBABILITIES = ("p_a", "p_tie", "p_b", "p_other")
+__all__ = ["JudgeSettings", "judge", "judge_all", "judgment_lines", "judgments_of", "pair_id", "preview"]
 
 
 def judge(
     pairs: Pairs,
     items: Items,
     *,
-    settings: JudgeSettings,
+    settings: JudgeSettings | Sequence[JudgeSettings],
     output: str | Path,
     progress: bool = True,
     force: bool = False,
 ) -> Judgments:
-    """Have a language model judge pairs, and append its judgments to a file as they are made.
+    """Have language models judge pairs, and append their judgments to a file as they are made.
 
     Called again after an interruption it goes on where it stopped: nothing is judged twice, and no line is
-    lost or doubled. More ``runs`` than before are drawn from the stored probabilities without judging again.
+    lost or doubled. More ``runs`` than before are drawn from the stored probabilities without judging again,
+    where there are probabilities. What failed with an error is asked again, a limited number of times.
 
     Parameters
     ----------
     pairs, items : Pairs, Items
         What to judge; every item needs a text.
-    settings : JudgeSettings
-        Judge, prompt, dimensions, runs, seed.
+    settings : JudgeSettings or sequence of JudgeSettings
+        Judge, prompt, dimensions, runs, seed; several of them judge one after the other into the same file.
     output : str or Path
         A ``.jsonl`` file, one judgment a line.
     progress : bool
@@ -62,142 +54,76 @@ def judge(
     Raises
     ------
     MixedRunsError
-        Where ``output`` holds judgments made with another judge, prompt, text or seed.
+        Where ``output`` holds judgments of the same judge and prompt that were made with another model,
+        prompt, text or seed.
     JournalError
         Where another process writes to ``output``, or the disk is full.
+    JudgeFailedError
+        Where a judge fails on question after question.
     """
-    prompt = read_prompt(settings.prompt)
-    presentations = presentations_of(pairs, items, prompt, settings.dimensions, settings.both_orders)
-    judging = _judge_of(settings)
-    dimensions = list(dict.fromkeys(presentation.dimension for presentation in presentations))
-    making = Making.of(judging.name, judging.fingerprint, prompt, dimensions, settings.seed)
+    return judge_all(pairs, items, settings=settings, output=output, progress=progress, force=force).judgments
+
+
+def judge_all(
+    pairs: Pairs,
+    items: Items,
+    *,
+    settings: JudgeSettings | Sequence[JudgeSettings],
+    output: str | Path,
+    progress: bool = True,
+    force: bool = False,
+) -> Judged:
+    """As :func:`judge`, and say what became of every question that was asked.
+
+    Returns
+    -------
+    Judged
+        The judgments, and the numbers asked, judged and unscored, where judged + unscored = asked.
+    """
+    runs = prepare(pairs, items, settings)
     path = Path(output)
     with open_journal(path, force=force) as journal:
-        judged = judged_lines(journal.lines, presentations, making, path)
-        lines = list(journal.lines)
-        findings = _complete_runs(journal, lines, judged, presentations, making, settings.runs)
-        pending = [presentation for presentation in presentations if key_of(presentation) not in judged]
-        total, done = len(presentations), len(presentations) - len(pending)
-        with judging_bar(judging.name, total, done, progress) as advance:
-            for batch in judging.verdicts(pending, prompt) if pending else ():
-                for place, verdict in batch:
-                    new = judgment_lines(pending[place], verdict, making, range(1, settings.runs + 1))
-                    journal.append(new)
-                    lines += new
-                advance(len(batch))
-    findings += _unscored(lines)
+        notes = _repaired(journal)
+        standing = _drop_replaced(journal)
+        works = [Work.of(run, standing.get(run.making.series, []), path) for run in runs]
+        drawn = sum(work.complete_runs(journal) for work in works)
+        if drawn:
+            message = f"{drawn:,} labels were drawn from probabilities that the file already held."
+            notes.append(Finding("note", "runs-completed", message))
+        for place, work in enumerate(works):
+            work.ask_pending(journal, progress)
+            if all(work.run.judge is not later.run.judge for later in works[place + 1 :]):
+                release(work.run.judge)
+        if any(attempt_of(line) > 1 for line in journal.lines):
+            _drop_replaced(journal)
+        judged = account(journal.lines, runs, path, notes)
     if progress:
-        for finding in findings:
+        for finding in judged.judgments.findings:
             say(finding.message)
-    return judgments_of(lines, str(path), findings)
+    return judged
 
 
 def preview(pairs: Pairs, items: Items, *, settings: JudgeSettings, limit: int = 1) -> Iterator[str]:
     """Render the first questions exactly as the judge would read them, without judging anything."""
-    prompt = read_prompt(settings.prompt)
-    judging = _judge_of(settings)
-    presentations = presentations_of(pairs, items, prompt, settings.dimensions, settings.both_orders)
-    for presentation in presentations[:limit]:
-        yield judging.render(presentation, prompt)
+    for run in prepare(pairs, items, settings):
+        for presentation in run.asked[:limit]:
+            yield run.judge.render(presentation, run.prompt)
 
 
-def judgment_lines(
-    presentation: Presentation, verdict: Verdict, making: Making, runs: Sequence[int]
-) -> list[Line]:
-    """Make the lines of one presentation: one label drawn for each run, at temperature 1."""
-    key = key_of(presentation)
-    lines = []
-    for run in runs:
-        number = uniform(making.seed, making.judge, making.prompt, *key, run)
-        line: Line = {
-            "item_a": presentation.item_a,
-            "item_b": presentation.item_b,
-            "outcome": None if verdict.reason else draw_outcome(verdict, number),
-            "dimension": presentation.dimension,
-            "topic": presentation.topic,
-            "judge": making.judge,
-            "prompt": making.prompt,
-            "run": run,
-        }
-        for name in _PROBABILITIES:
-            value: float = getattr(verdict, name)
-            line[name] = None if math.isnan(value) else value
-        line |= {
-            "reason": verdict.reason or None,
-            "raw": verdict.raw or None,
-            "pair_id": pair_id(presentation),
-            "made_with": making.made_with(presentation),
-        }
-        lines.append(line)
-    return lines
-
-
-def pair_id(presentation: Presentation) -> str:
-    """Name a pair independently of the order shown, the dimension and the run."""
-    pair = [*sorted((presentation.item_a, presentation.item_b)), presentation.topic]
-    return hashlib.sha256(json.dumps(pair).encode()).hexdigest()[:12]
-
-
-def judgments_of(lines: Sequence[Line], source: str, findings: Sequence[Finding] = ()) -> Judgments:
-    """Turn lines of a journal into a table."""
-    frame = pd.DataFrame.from_records(lines)
-    table = Judgments.from_frame(frame, outcomes="side", source=source)
-    return Judgments(table.frame, table.source, (*findings, *table.findings))
-
-
-def _judge_of(settings: JudgeSettings) -> Judge:
-    if isinstance(settings.judge, str | Path):
-        return load_judge(settings.judge, settings.options)
-    return settings.judge
-
-
-def _complete_runs(
-    journal: Journal,
-    lines: list[Line],
-    judged: dict[Key, dict[int, Line]],
-    presentations: Sequence[Presentation],
-    making: Making,
-    runs: int,
-) -> list[Finding]:
-    """Draw the runs that judged presentations still lack, from their stored probabilities."""
-    drawn = 0
-    for presentation in presentations:
-        present = judged.get(key_of(presentation))
-        missing = [run for run in range(1, runs + 1) if run not in present] if present else []
-        if present and missing:
-            new = judgment_lines(presentation, _stored_verdict(present), making, missing)
-            journal.append(new)
-            lines += new
-            drawn += len(new)
-    findings = []
-    if journal.repaired:
-        message = (
-            f"The last line of {journal.path} was torn by an interruption; its {journal.repaired:,} bytes "
-            "were removed, and what it held is judged again."
-        )
-        findings.append(Finding("note", "torn-line-repaired", message))
-    if drawn:
-        message = f"{drawn:,} labels were drawn from probabilities that the file already held."
-        findings.append(Finding("note", "runs-completed", message))
-    return findings
-
-
-def _unscored(lines: Sequence[Line]) -> list[Finding]:
-    """Count the judgments without an answer, by reason."""
-    reasons = Counter(line["reason"] for line in lines if line["outcome"] is None)
-    if not reasons:
+def _repaired(journal: Journal) -> list[Finding]:
+    if not journal.repaired:
         return []
-    reason, most = reasons.most_common(1)[0]
     message = (
-        f"{reasons.total():,} of {len(lines):,} judgments have no answer and count for nothing; "
-        f"the most frequent reason ({most:,}) is: {reason}."
+        f"The last line of {journal.path} was torn by an interruption; its {journal.repaired:,} bytes "
+        "were removed, and what it held is judged again."
     )
-    return [Finding("warning", "unscored", message)]
+    return [Finding("note", "torn-line-repaired", message)]
 
 
-def _stored_verdict(present: dict[int, Line]) -> Verdict:
-    line = present[min(present)]
-    p_a, p_tie, p_b, p_other = (
-        math.nan if line[name] is None else float(line[name]) for name in _PROBABILITIES
-    )
-    return Verdict(p_a, p_tie, p_b, p_other, line.get("raw") or "", line.get("reason") or "")
+def _drop_replaced(journal: Journal) -> dict[Series, Numbered]:
+    """Give the lines that stand, and take out of the file those that were asked again."""
+    standing = standing_lines(journal.lines, journal.path)
+    numbered = sorted((entry for own in standing.values() for entry in own), key=lambda entry: entry[0])
+    if len(numbered) < len(journal.lines):
+        journal.rewrite([line for _, line in numbered])
+    return standing

@@ -14,9 +14,11 @@ import pandas as pd
 
 from bayesbt.errors import InputError
 from bayesbt.judges.documents import JudgeDocument
+from bayesbt.judges.draws import draw_outcome, uniform
+from bayesbt.judges.parsing import read_verdict
 from bayesbt.judges.prompts import Prompt
 from bayesbt.judges.protocol import Presentation, Verdict, VerdictBatch
-from bayesbt.judges.settings import BackendOptions
+from bayesbt.judges.settings import BackendOptions, Decode
 
 Probabilities = tuple[float, float, float]
 _COLUMNS = ("item_a", "item_b", "p_a", "p_tie", "p_b")
@@ -37,17 +39,23 @@ class ScriptedJudge:
         Answers given out at a time.
     delay : float
         Seconds spent on each presentation.
+    decode : str
+        ``generate``: it writes an answer, drawn from its probabilities with the question's seed; what they
+        lack of one is the probability of an answer without a verdict.
     """
 
     table: Mapping[tuple[str, str, str], Probabilities]
     name: str = "scripted"
     batch: int = 1
     delay: float = 0.0
+    decode: Decode = "labels"
 
     @property
     def fingerprint(self) -> str:
-        """Sha256 of the table."""
+        """Sha256 of the table, and of the way of answering."""
         rows = sorted((*key, *map(repr, values)) for key, values in self.table.items())
+        if self.decode == "generate":
+            rows.append(("generate",))
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
     def verdicts(self, presentations: Sequence[Presentation], prompt: Prompt) -> Iterator[VerdictBatch]:
@@ -55,12 +63,25 @@ class ScriptedJudge:
         for start in range(0, len(presentations), self.batch):
             chunk = presentations[start : start + self.batch]
             time.sleep(self.delay * len(chunk))
-            yield [(start + place, self._verdict(presentation)) for place, presentation in enumerate(chunk)]
+            yield [(start + place, self._answer(each, prompt)) for place, each in enumerate(chunk)]
 
     def render(self, presentation: Presentation, prompt: Prompt) -> str:
         """Give the two turns, one after the other."""
         messages = prompt.render(presentation)
         return f"{messages.system}\n\n{messages.user}"
+
+    def tokens(self, presentation: Presentation, prompt: Prompt) -> int:
+        """Count the words of a question; the table itself reads none of them."""
+        return len(self.render(presentation, prompt).split())
+
+    def computed_tokens(self, presentations: Sequence[Presentation], prompt: Prompt) -> int:
+        """Count the words of all questions; nothing is shared."""
+        return sum(self.tokens(presentation, prompt) for presentation in presentations)
+
+    def _answer(self, presentation: Presentation, prompt: Prompt) -> Verdict:
+        if self.decode == "generate":
+            return self._written(presentation, prompt)
+        return self._verdict(presentation)
 
     def _verdict(self, presentation: Presentation) -> Verdict:
         pair = (presentation.item_a, presentation.item_b)
@@ -71,12 +92,27 @@ class ScriptedJudge:
             return Verdict.unscored(f"refusal: the table of {self.name!r} gives no probabilities")
         return Verdict.from_label_masses(*found)
 
+    def _written(self, presentation: Presentation, prompt: Prompt) -> Verdict:
+        """Write an answer, and read it as any other."""
+        verdict = self._verdict(presentation)
+        if verdict.reason:
+            return verdict
+        number = uniform("scripted", presentation.seed)
+        if number < verdict.p_other:
+            text = "I cannot decide."
+        else:
+            outcome = draw_outcome(verdict, (number - verdict.p_other) / (1 - verdict.p_other))
+            text = f"Verdict: {prompt.labels[outcome]}"
+        found = read_verdict(text, prompt.labels)
+        return Verdict.written(found, text) if found else Verdict.unscored("parse: no verdict", text)
+
 
 def load(document: JudgeDocument, options: BackendOptions) -> ScriptedJudge:
     """Read the table that a document names: CSV with item_a, item_b, p_a, p_tie, p_b, perhaps dimension."""
     if document.table is None:
         raise InputError(f"judge {document.name!r}: a scripted judge needs `table`, a CSV of probabilities.")
-    return ScriptedJudge(_read_table(document.table), document.name)
+    decode: Decode = "generate" if options.decode == "generate" else "labels"
+    return ScriptedJudge(_read_table(document.table), document.name, decode=decode)
 
 
 def _read_table(path: Path) -> dict[tuple[str, str, str], Probabilities]:
