@@ -1,10 +1,11 @@
 # From a clone, Python 3.11 or later and the package index. Every target can be run again: what is there is kept.
 
 VENV    ?= .venv
-EXTRAS  ?= judge,dev
+EXTRAS  ?= judge,ray,served,dev
 PYTHON  ?= $(shell for python in python3 python3.11 python3.12 python3.13; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
 PYTEST  ?=
+WORKERS ?= 2
 BIN      = $(VENV)/bin
 STAMP    = $(VENV)/.installed
 
@@ -32,13 +33,13 @@ demo: $(STAMP)
 	$(BIN)/bayesbt run data/ladder/study.toml
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow or share" $(PYTEST)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow or share" $(PYTEST)
 
 test-quick: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow and not model and not gpu" $(PYTEST)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not model and not gpu" $(PYTEST)
 
 test-all: demo
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -53,7 +54,7 @@ lock: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/spine.py
-	$(BIN)/python benchmarks/judge_batches.py
+	$(BIN)/python benchmarks/judge.py
 
 clean:
 	rm -rf $(VENV) .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayesbt.agreement.agree import agree as agree
     from bayesbt.agreement.reference import compare_with_reference as compare_with_reference
     from bayesbt.checking import check as check
     from bayesbt.counts import Counts as Counts
@@ -60,6 +61,7 @@ _HOMES = {
     "Priors": "spec",
     "Ranking": "ranking",
     "StatisticalWarning": "errors",
+    "agree": "agreement.agree",
     "check": "checking",
     "compare_ties": "tie_comparison",
     "compare_with_reference": "agreement.reference",

@@ -121,7 +121,9 @@ def test_json_is_one_document_and_alone_on_stdout(bayesbt: Run, line: str) -> No
 
 
 def test_simulate_writes_judgments_and_what_made_them(bayesbt: Run) -> None:
-    line = "simulate --items 5 --judges 4 --comparisons 400 --position-judges 1 --order 0.5 --tie 0.3 --seed 2"
+    line = (
+        "simulate --items 5 --judges 4 --comparisons 400 --position-judges 1 --order 0.5 --tie 0.3 --seed 2"
+    )
     assert bayesbt(f"{line} --truth truth.json -o out.csv").code == 0
     truth, frame = json.loads(Path("truth.json").read_text()), pd.read_csv("out.csv")
     assert (len(frame), frame["judge"].nunique()) == (400, 4)

@@ -92,8 +92,8 @@ def test_joint_folder(joint: JointFit, tmp_path: Path) -> None:
 def test_one_dimension_or_another_engine_cannot_be_joint(table: pd.DataFrame) -> None:
     with pytest.raises(InputError, match="two dimensions or more"):
         fit_joint(Judgments.from_frame(table[table["dimension"] == "logic"]))
-    with pytest.raises(InputError, match="--engine laplace cannot take several dimensions"):
-        fit_joint(Judgments.from_frame(table), engine="laplace")
+    with pytest.raises(InputError, match="--engine map cannot take several dimensions"):
+        fit_joint(Judgments.from_frame(table), engine="map")
 
 
 def test_groups_are_fits_of_their_own(table: pd.DataFrame, tmp_path: Path) -> None:

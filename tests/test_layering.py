@@ -44,6 +44,7 @@ ROW_MATES: dict[str, set[str]] = {
     "checking": {"graph", "counts", "connectivity", "dissent"},
     "simulation": {"counts"},
     "simulated_judgments": {"counts", "simulation"},
+    "agreement": {"reliability"},
 }
 HEAVY = {
     "torch",

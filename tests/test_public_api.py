@@ -26,6 +26,7 @@ NAMES = [
     "Priors",
     "Ranking",
     "StatisticalWarning",
+    "agree",
     "check",
     "compare_ties",
     "contrast",
@@ -52,12 +53,17 @@ NAMES = [
     "__version__",
 ]
 SIGNATURES = {
+    "agree": (
+        "llm human *bootstrap *unit *label_identity *seed *metrics *engine *ties *order *rule *items "
+        "*human_scores *argument_number *best *null_seeds *interval *ceiling *posterior *latent *progress "
+        "**options"
+    ),
     "check": "judgments items",
     "compare_ties": "judgments models *selection *unit *k *against *refit **options",
     "contrast": "fit first second",
     "compare_with_reference": "fit levels",
     "count_judgments": "judgments *items *dimension *judge *topic *by_judge *by_dimension *soft",
-    "design_pairs": "items design *budget *degree *both_orders *seed",
+    "design_pairs": "items design *budget *degree *groups *both_orders *seed",
     "fit": (
         "judgments *ties *engine *order *judges *tie_parameter *covariates *priors *items *dimension *judge "
         "*topic *soft **options"
@@ -112,7 +118,7 @@ def test_every_public_function_has_its_signature_frozen() -> None:
 
 def test_extras_are_those_of_the_readme() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = ["all", "cuda", "debate", "dev", "judge", "nutpie", "ray"]
+    extras = ["all", "cuda", "debate", "dev", "judge", "nutpie", "ray", "served"]
     assert sorted(project["optional-dependencies"]) == extras
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"`[{extra}]`" in readme for extra in extras)

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import bayesbt
-from bayesbt.cli import data, fitting, judging, rankings, studies
+from bayesbt.cli import agreement, asking, data, fitting, judging, rankings, studies
 from bayesbt.errors import BayesBTError, StatisticalWarning
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (data, judging, fitting, rankings, studies):
+for module in (data, asking, judging, fitting, rankings, agreement, studies):
     module.register(app)
 
 

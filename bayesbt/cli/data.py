@@ -37,7 +37,10 @@ def import_(
     source: Annotated[str, typer.Argument(metavar="SRC", help="A file, a folder of a known format, or -.")],
     output: o.Output,
     format: Annotated[
-        str, typer.Option(help="auto, csv, webis, ukpconvarg, arena, matrix or counts.")
+        str,
+        typer.Option(
+            help="auto, csv, webis, ukpconvarg, arena, mtbench, alpaca-eval, llmbar, pandalm, matrix, counts."
+        ),
     ] = "auto",
     items: Annotated[
         Path | None,
@@ -119,6 +122,14 @@ def pairs(
         typer.Option(help="all pairs, each item with its next neighbours in a circle, or a number of pairs."),
     ] = "all",
     degree: Annotated[int | None, typer.Option(min=1, help="cyclic: neighbours of each item.")] = None,
+    group_size: Annotated[
+        int | None,
+        typer.Option(min=2, help="cyclic: all pairs within groups of so many neighbours, not --degree."),
+    ] = None,
+    group_step: Annotated[
+        int | None,
+        typer.Option(min=1, help="From the beginning of a group to that of the next (half of --group-size)."),
+    ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="budget: how many pairs.")] = None,
     both_orders: Annotated[
         bool, typer.Option("--both-orders", help="Ask for each pair in both orders.")
@@ -130,10 +141,18 @@ def pairs(
     """Say which pairs to ask for; only pairs inside a topic where the items have topics."""
     o.data_json_only(output, as_json)
     from bayesbt.formats import read_items, write_pairs
-    from bayesbt.pairing import design_pairs
+    from bayesbt.pairing import Groups, design_pairs
 
+    if group_step is not None and group_size is None:
+        raise typer.BadParameter("goes with --group-size.", param_hint="--group-step")
     made = design_pairs(
-        read_items(items), design, budget=budget, degree=degree, both_orders=both_orders, seed=seed
+        read_items(items),
+        design,
+        budget=budget,
+        degree=degree,
+        groups=None if group_size is None else Groups(group_size, group_step or group_size // 2),
+        both_orders=both_orders,
+        seed=seed,
     )
     write_pairs(made, output, force=force)
     if as_json:
@@ -150,7 +169,9 @@ def simulate(
     items: Annotated[int, typer.Option(min=2, help="Number of items.")] = 20,
     comparisons: Annotated[int, typer.Option(min=1, help="Number of judgments in all.")] = 400,
     judges: Annotated[int, typer.Option(min=1, help="Number of judges.")] = 1,
-    ties: Annotated[str, typer.Option(help="rao-kupper, davidson, split, split-half or drop.")] = "rao-kupper",
+    ties: Annotated[
+        str, typer.Option(help="rao-kupper, davidson, split, split-half or drop.")
+    ] = "rao-kupper",
     tie: Annotated[float, typer.Option(help="P(tie) of two equal items.")] = 0.2,
     order: Annotated[float, typer.Option(help="Advantage of being shown first, log-odds.")] = 0.0,
     order_judge_sd: Annotated[

@@ -8,7 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from bayesbt.errors import InputError
-from bayesbt.formats import arena, counts, csv, matrix, ukpconvarg, webis
+from bayesbt.formats import (
+    alpaca_eval,
+    arena,
+    counts,
+    csv,
+    llmbar,
+    matrix,
+    mtbench,
+    pandalm,
+    ukpconvarg,
+    webis,
+)
 from bayesbt.formats.files import write_frame
 from bayesbt.formats.source import Imported, Reader, ReadOptions, Source
 from bayesbt.outcomes import OutcomeKind
@@ -29,7 +40,18 @@ __all__ = [
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for reader in (webis.READER, ukpconvarg.READER, counts.READER, arena.READER, matrix.READER, csv.READER)
+    for reader in (
+        webis.READER,
+        llmbar.READER,
+        pandalm.READER,
+        ukpconvarg.READER,
+        counts.READER,
+        mtbench.READER,
+        alpaca_eval.READER,
+        arena.READER,
+        matrix.READER,
+        csv.READER,
+    )
 }
 """Readers by name, in the order in which ``--format auto`` tries them."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
-
 from bayesbt.findings import Finding
 from bayesbt.formats.source import Imported, Reader, ReadOptions, Source
+from bayesbt.formats.verdicts import nested_columns, nested_finding
 from bayesbt.tables import Judgments
 
 TIES = ("tie (bothbad)", "both_bad", "bothbad")
@@ -20,7 +17,7 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, options: ReadOptions) -> Imported:
     frame = source.frame
-    nested = [str(name) for name in frame.columns if _is_nested(frame[name])]
+    nested = nested_columns(frame)
     words = dict.fromkeys(TIES, "tie") | dict(options.mapping)
     arguments = options.for_table(source.name) | {"mapping": words}
     judgments = Judgments.from_frame(frame.drop(columns=nested), **arguments)
@@ -29,14 +26,8 @@ def _read(source: Source, options: ReadOptions) -> Imported:
     if both_bad:
         message = f"{both_bad:,} rows call the tie 'both bad'; they are read as ties like the others."
         findings.append(Finding("note", "tie-both-bad", message))
-    if nested:
-        message = f"Columns of conversations and records were not taken over: {', '.join(nested)}."
-        findings.append(Finding("note", "column-ignored", message))
+    findings += nested_finding(nested)
     return Imported(Judgments(judgments.frame, judgments.source, tuple(findings)))
-
-
-def _is_nested(column: pd.Series[Any]) -> bool:
-    return column.dtype == object and any(isinstance(cell, list | dict) for cell in column.head(100))
 
 
 READER = Reader("arena", "Chatbot Arena battles with model_a, model_b, winner", _sniff, _read)

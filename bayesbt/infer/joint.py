@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,14 +13,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesbt.counts import count_judgments
+from bayesbt.counts import Counts, count_judgments
 from bayesbt.covariates import design_matrix
 from bayesbt.errors import InputError
 from bayesbt.infer import Prepared, counted_for, criticised, messages_of
 from bayesbt.infer.diagnostics import diagnose
-from bayesbt.infer.engines import ENGINES, engine_name, read_options, run_sampler
+from bayesbt.infer.engines import (
+    ENGINES,
+    engine_name,
+    read_options,
+    require_whole_model,
+    run_sampler,
+)
 from bayesbt.infer.fitted import Fit
-from bayesbt.infer.samples import results_of
+from bayesbt.infer.results import Options
+from bayesbt.infer.samples import Samples, results_of
 from bayesbt.provenance import provenance
 from bayesbt.ranks import highest_density_interval
 from bayesbt.spec import ModelSpec
@@ -73,7 +82,8 @@ def fit_joint(
     judgments : Judgments
         With two dimensions or more.
     engine : str
-        One that takes the whole model: ``numpyro`` (``auto``) or ``pymc``.
+        One that takes the whole model: ``numpyro`` (``auto``) or ``pymc``; or ``laplace``, an approximation
+        for models without covariates and parameters by judge.
     model : ModelSpec, optional
         Tie model, order effect, judges, covariates and priors; each dimension has its own tie parameter,
         order effect, coefficients and standard deviation; what a judge adds is common to all.
@@ -87,11 +97,7 @@ def fit_joint(
     """
     started = time.perf_counter()
     name, settings, spec = engine_name(engine), read_options(options), model or ModelSpec()
-    if not ENGINES[name].sampler:
-        able = ", ".join(other for other, row in ENGINES.items() if row.sampler)
-        raise InputError(
-            f"--engine {name} cannot take several dimensions together. Engines that can: {able}."
-        )
+    sample = _together(name, spec)
     counts = count_judgments(
         judgments, items=items, judge=judge, topic=topic, by_judge=spec.by_judge, by_dimension=True, soft=soft
     )
@@ -99,7 +105,7 @@ def fit_joint(
         raise InputError(f"{judgments.source}: --joint dimension needs two dimensions or more.")
     counts = counted_for(counts, spec)
     counts = replace(counts, covariates=design_matrix(items, spec.covariates, counts.items))
-    samples = run_sampler(name, counts, spec, settings)
+    samples = sample(counts, spec, settings)
     facts = provenance(seed=settings.seed, wall_time=time.perf_counter() - started, source=judgments.source)
     fits = {}
     for d, (dimension, result) in enumerate(
@@ -112,6 +118,19 @@ def fit_joint(
         fits[dimension] = criticised(Fit(spec, part, name, settings, result, diagnostics, facts))
     size = len(counts.dimensions)
     return JointFit(fits, samples.values["correlation"].reshape(-1, size, size))
+
+
+def _together(name: str, spec: ModelSpec) -> Callable[[Counts, ModelSpec, Options], Samples]:
+    """Find what draws from several dimensions together."""
+    if name == "laplace":
+        require_whole_model(name, spec)
+        from bayesbt.infer.joint_laplace import sample
+
+        return sample
+    if ENGINES[name].sampler:
+        return partial(run_sampler, name)
+    able = ", ".join(["laplace", *(other for other, row in ENGINES.items() if row.sampler)])
+    raise InputError(f"--engine {name} cannot take several dimensions together. Engines that can: {able}.")
 
 
 def _off_diagonal(correlation: Floats) -> Floats:

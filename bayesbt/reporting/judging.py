@@ -176,6 +176,8 @@ def stability(data: ReportData) -> Section | None:
 def _cell(name: str, value: Any) -> str:
     if isinstance(value, str) or value is None:
         return value or NONE
+    if name == "alpha":
+        return number(float(value))
     whole = name in ("pairs", "runs", "incomplete")
     return count(float(value)) if whole else percent(float(value), 1)
 
