@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayesbt.agreement.agree import agree as agree
+    from bayesbt.agreement.ensembles import compare_ensemble as compare_ensemble
+    from bayesbt.agreement.ensembles import vote_of_judges as vote_of_judges
+    from bayesbt.agreement.latent import latent_correlation as latent_correlation
+    from bayesbt.agreement.posterior import posterior_metrics as posterior_metrics
     from bayesbt.agreement.reference import compare_with_reference as compare_with_reference
     from bayesbt.checking import check as check
     from bayesbt.counts import Counts as Counts
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from bayesbt.ranking import Ranking as Ranking
     from bayesbt.ranking import contrast as contrast
     from bayesbt.ranking import rank as rank
+    from bayesbt.reliability import split_half as split_half
     from bayesbt.reporting.report import report as report
     from bayesbt.spec import ModelSpec as ModelSpec
     from bayesbt.spec import Priors as Priors
@@ -63,6 +68,7 @@ _HOMES = {
     "StatisticalWarning": "errors",
     "agree": "agreement.agree",
     "check": "checking",
+    "compare_ensemble": "agreement.ensembles",
     "compare_ties": "tie_comparison",
     "compare_with_reference": "agreement.reference",
     "contrast": "ranking",
@@ -72,8 +78,10 @@ _HOMES = {
     "fit_joint": "infer.joint",
     "import_source": "formats",
     "judge": "judges.run",
+    "latent_correlation": "agreement.latent",
     "load_fit": "infer",
     "position_summary": "stability",
+    "posterior_metrics": "agreement.posterior",
     "rank": "ranking",
     "read_items": "formats",
     "read_judgments": "formats",
@@ -81,7 +89,9 @@ _HOMES = {
     "report": "reporting.report",
     "run_agreement": "stability",
     "run_study": "study",
+    "split_half": "reliability",
     "vote": "voting",
+    "vote_of_judges": "agreement.ensembles",
     "write_items": "formats",
     "write_judgments": "formats",
     "write_pairs": "formats",

@@ -10,7 +10,8 @@ from scipy.special import expit
 from bayesbt.counts import Counts
 from bayesbt.errors import InputError
 from bayesbt.infer import fit
-from bayesbt.infer.joint_laplace import JointMarginal, correlation_factor, lkj_log_density, sample
+from bayesbt.infer.joint_laplace import sample
+from bayesbt.infer.joint_marginal import JointMarginal, correlation_factor, lkj_log_density
 from bayesbt.infer.model import log_density
 from bayesbt.infer.numpyro_engine import sample as sample_by_nuts
 from bayesbt.infer.results import Options

@@ -118,7 +118,8 @@ def agree(
     posterior : bool
         The posterior of every score metric, and P(best closer to people than each other one).
     latent : bool
-        The latent correlation of each configuration with people, by the joint model; slow.
+        The latent correlation of each configuration with people, by the joint model: Laplace's approximation,
+        or NUTS where that carries too little of the posterior.
     progress : bool
         A progress bar on standard error, where that is a terminal.
 

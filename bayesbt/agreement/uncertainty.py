@@ -9,7 +9,7 @@ from typing import Any
 from bayesbt.agreement.configurations import Configuration, Human
 from bayesbt.agreement.refit import POSTERIOR_ENGINES
 from bayesbt.agreement.result import Settings
-from bayesbt.errors import BayesBTError
+from bayesbt.errors import BayesBTError, NotConvergedError
 from bayesbt.infer import fit
 from bayesbt.infer.fitted import Fit
 from bayesbt.ranks import highest_density_interval
@@ -145,9 +145,11 @@ def _latent(
         for judge in judges:
             if dimension in judge.labels and dimension in people.judgments:
                 sources = {HUMANS: people.judgments[dimension], judge.name: judge.labels[dimension]}
-                found = latent_correlation(
-                    sources, ties=settings.model.ties or "rao-kupper", **options, **_sampling(settings)
-                )
+                options |= {"ties": settings.model.ties or "rao-kupper", **_sampling(settings)}
+                try:
+                    found = latent_correlation(sources, engine="laplace", **options)
+                except NotConvergedError:  # it carries too little of this posterior
+                    found = latent_correlation(sources, engine="numpyro", **options)
                 draws = found.draws[:, 0, 1]
                 lower, upper = highest_density_interval(draws, settings.interval)
                 out[judge.name, dimension] = {

@@ -95,7 +95,10 @@ def agree(
     ] = True,
     posterior: Annotated[bool, typer.Option("--posterior", help="Posteriors of the score metrics.")] = False,
     latent: Annotated[
-        bool, typer.Option("--latent", help="Latent correlations, by the joint model; slow.")
+        bool,
+        typer.Option(
+            "--latent", help="Latent correlations, freed of the noise of both sides, by the joint model."
+        ),
     ] = False,
     seed: o.Seed = 0,
     force: o.Force = False,
@@ -136,7 +139,10 @@ def agree(
         **options,
     )
     if output is not None:
+        from bayesbt.reporting.agreement_figures import save_agreement_figures
+
         files = save_agreement(found, output, published, force=force)
+        files += save_agreement_figures(found, output)
         say(f"Wrote {output}: {plural(len(files), 'file')}; begin with agreement.html.")
     if as_json:
         print_json(found.summary())
