@@ -55,6 +55,7 @@ lock: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/spine.py
 	$(BIN)/python benchmarks/judge.py
+	$(BIN)/python benchmarks/posterior.py
 
 clean:
 	rm -rf $(VENV) .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -186,10 +186,7 @@ def _judges(judgments: Judgments) -> list[Finding]:
     for name, row in constant.iterrows():
         who = f"Judge {name!r}" if name else "The table"
         rows = tuple(scored.loc[judge == name, "row"].tolist())
-        message = (
-            f"{who} says {row['first']!r} in all of {row['size']:,} judgments, whatever the items: "
-            f"{rows_phrase(rows)}."
-        )
+        message = f"{who} says {row['first']!r} in all of {row['size']:,} judgments: {rows_phrase(rows)}."
         found.append(Finding("warning", "constant-judge", message, rows))
     if len(per_judge) > 1:
         message = f"{len(per_judge):,} judges are pooled by a fit, as if they were one (--judges ignore)."

@@ -135,11 +135,11 @@ def _single_votes(counts: Counts) -> list[Finding]:
     if not arcs:
         return []
     named = tuple((counts.items[x], counts.items[y]) for x, y in arcs)
-    wins = names_phrase([f"{x} against {y}" for x, y in named])
-    subject = "One judgment" if len(named) == 1 else f"Each of {len(named):,} judgments"
+    pairs = list(dict.fromkeys(" - ".join(sorted(pair)) for pair in named))  # a tie is an arc each way
+    subject = "One judgment" if len(pairs) == 1 else f"Each of {len(pairs):,} judgments"
     message = (
-        f"{subject} alone keeps the maximum of the likelihood finite: {wins}. Were it the other way round, "
-        "some items would never have won, or never lost, against the rest."
+        f"{subject} alone keeps the maximum of the likelihood finite: {names_phrase(pairs)}. Without it some "
+        "items would never have won, or never lost, against the rest."
     )
     return [Finding("note", "one-vote", message, pairs=named)]
 
@@ -169,8 +169,12 @@ def _sides(counts: Counts) -> list[Finding]:
     decided = counts.wins_a.sum() + counts.wins_b.sum()
     for side, wins in (("first", counts.wins_a.sum()), ("second", counts.wins_b.sum())):
         if wins == decided and decided >= FEW_JUDGMENTS:
+            both = set(zip(counts.a.tolist(), counts.b.tolist(), strict=True))
+            twice = sum((y, x) in both for x, y in both) // 2
+            shown = f"of which {twice:,} were" if twice else "of which none was"
             message = (
-                f"The item shown {side} won each of the {decided:g} decided judgments, whatever the items."
+                f"The item shown {side} won each of the {decided:,.10g} decided judgments, on "
+                f"{len(both) - twice:,} pairs {shown} shown in both orders."
             )
             found.append(Finding("warning", "position", message))
     one_sided = np.flatnonzero((first + second > 0) & ((first == 0) | (second == 0)))

@@ -158,7 +158,7 @@ def count_judgments(
     messages = [finding.message for finding in judgments.findings]
     if not by_judge and "judge" in frame and frame["judge"].nunique() > 1:
         messages.append(f"The judgments of {frame['judge'].nunique():,} judges are pooled (judges: ignore).")
-    weight, run_message = _run_weights(frame)
+    weight, run_message = run_weights(frame)
     messages += run_message
     shares = _shares(frame, judgments.source) if soft else _indicators(frame)
     scored = shares.sum(axis=1) > 0
@@ -249,7 +249,7 @@ def _one_dimension(frame: pd.DataFrame, source: str) -> None:
         )
 
 
-def _run_weights(frame: pd.DataFrame) -> tuple[Floats, list[str]]:
+def run_weights(frame: pd.DataFrame) -> tuple[Floats, list[str]]:
     """Weigh each row by its count, divided by the scored runs of its judge on that presentation.
 
     An unscored run takes no weight from the others: two scored runs of three weigh 1/2 each.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
+from bayesbt.counts import run_weights
 from bayesbt.findings import Finding
 from bayesbt.tables import Judgments
 
@@ -17,7 +18,8 @@ def agreement_with_others(judgments: Judgments) -> pd.DataFrame:
     """Compare each judge with the majority of the other judges on each pair.
 
     Every judge has one vote a pair, its own majority, so that a judge of many judgments does not outvote the
-    others; judgments that are ties, and pairs on which the others are level, do not count.
+    others; judgments that are ties, and pairs on which the others are level, do not count. Runs weigh
+    1/(number of runs), as in a fit.
 
     Returns
     -------
@@ -26,7 +28,7 @@ def agreement_with_others(judgments: Judgments) -> pd.DataFrame:
         others' majority, and on the other side) and ``turned``: pairs on which the sum of all judgments says
         otherwise than the sum without this judge.
     """
-    frame = judgments.frame
+    frame = judgments.frame.assign(weight=run_weights(judgments.frame)[0])
     kept = frame[frame["outcome"].isin(["a", "b"]) & frame["judge"].notna() & (frame["count"] > 0)]
     items = pd.Index(judgments.items)
     a, b = (items.get_indexer(pd.Index(kept[side].astype(str))) for side in ("item_a", "item_b"))
@@ -36,8 +38,8 @@ def agreement_with_others(judgments: Judgments) -> pd.DataFrame:
             "pair": np.minimum(a, b) * len(items) + np.maximum(a, b),
             "dimension": kept["dimension"].astype(str).to_numpy() if "dimension" in kept else "",
             "judge": kept["judge"].astype(str).to_numpy(),
-            "low": np.where(low_won, kept["count"], 0.0),
-            "high": np.where(low_won, 0.0, kept["count"]),
+            "low": np.where(low_won, kept["weight"], 0.0),
+            "high": np.where(low_won, 0.0, kept["weight"]),
         }
     )
     each = votes.groupby(["pair", "dimension", "judge"], as_index=False).sum()
@@ -70,10 +72,11 @@ def contrary_judges(judgments: Judgments) -> list[Finding]:
     unlikely = pd.Series(chance < LEVEL / max(len(table), 1))
     for row in table.loc[unlikely].to_dict("records"):
         rows = tuple(frame.loc[frame["judge"] == row["judge"], "row"].tolist())
-        turned = f", and alone turns or levels {row['turned']:,} pairs" if row["turned"] else ""
+        pairs = "1 pair" if row["turned"] == 1 else f"{row['turned']:,} pairs"
+        turned = f", and alone turns or levels {pairs}" if row["turned"] else ""
         message = (
-            f"Judge {row['judge']!r} goes against the majority of the other judges in {row['against']:,.10g} "
-            f"of {row['with_others'] + row['against']:,.10g} judgments{turned}. Compare fits with and "
+            f"Judge {row['judge']!r} goes against the majority of the other judges in {row['against']:,.0f} "
+            f"of {row['with_others'] + row['against']:,.0f} judgments{turned}. Compare fits with and "
             "without it."
         )
         found.append(Finding("warning", "contrary-judge", message, rows))

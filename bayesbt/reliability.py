@@ -101,13 +101,17 @@ def ceiling(reliability: float) -> float:
 def spearman_brown(correlation: Any, factor: float = 2.0) -> Any:
     """Step the correlation of two halves up to ``factor`` times as many judgments.
 
-    >>> round(spearman_brown(0.6), 3)
+    Halves that contradict each other altogether (a correlation of -1) have no finite value: what is below
+    -0.99 counts as -0.99.
+
+    >>> round(float(spearman_brown(0.6)), 3)
     0.75
 
     References
     ----------
     Spearman (1910) and Brown (1910), British Journal of Psychology 3.
     """
+    correlation = np.maximum(correlation, -0.99)
     return factor * correlation / (1 + (factor - 1) * correlation)
 
 

@@ -126,7 +126,11 @@ class Prior:
 
 #: The families that make sense for each prior, and the values that a fixed one may take.
 ALLOWED: dict[str, tuple[tuple[str, ...], Callable[[float], bool], str]] = {
-    "strength_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),
+    "strength_sd": (
+        ("HalfNormal", "LogNormal", "Fixed"),
+        lambda value: 1e-8 <= value <= 1e8,
+        "between 1e-8 and 1e8 log-odds",
+    ),
     "tie": (("Beta", "LogNormal", "Fixed"), lambda value: 0 < value < 1, "between 0 and 1"),
     "order": (("Normal", "Fixed"), lambda value: True, "any number"),
     "order_judge_sd": (("HalfNormal", "LogNormal", "Fixed"), lambda value: value > 0, "above 0"),

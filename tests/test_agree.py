@@ -17,6 +17,7 @@ from bayesbt.agreement.published import read_published
 from bayesbt.agreement.result import Agreement
 from bayesbt.agreement.scores import score_metrics, within_topic_metrics
 from bayesbt.errors import InputError
+from bayesbt.formats import read_judgments
 from bayesbt.infer import fit
 from bayesbt.tables import Items, Judgments
 
@@ -488,3 +489,46 @@ def test_refits_hold_the_error_of_the_first_kind() -> None:
         tests = result.tests[result.tests["kind"] == "scores"].set_index("metric")["p"]
         rejected.append([tests["pearson"] < 0.05, tests["kendall"] < 0.05])
     assert (np.mean(rejected, axis=0) < 0.14).all()
+
+
+def opposed(judgments: Judgments) -> Judgments:
+    swapped = judgments.frame["outcome"].map({"a": "b", "b": "a", "tie": "tie"})
+    return Judgments.from_frame(judgments.frame.assign(outcome=swapped.astype(object)).drop(columns="row"))
+
+
+def test_a_judge_whose_labels_are_swapped_is_called_so_and_self_agreement_too() -> None:
+    tasting = read_judgments("data/tasting/judgments.csv")
+    people = tasting.select(judge="ana")
+    found = agree(opposed(people), people, bootstrap=100, seed=1)
+    (verdict,) = [text for text in found.verdicts if "below every null judge" in text]
+    assert "its labels a and b are swapped" in verdict
+    assert not any("no better than a judge that reads nothing" in text for text in found.verdicts)
+    themselves = agree(tasting, tasting, bootstrap=100, seed=1)
+    assert any("ana, ben, chen: among the people" in text for text in themselves.messages)
+    assert not any("among the people" in text for text in found.messages if "ben" in text)
+
+
+def test_judges_without_a_common_pair_are_told() -> None:
+    columns = ["item_a", "item_b", "outcome", "judge"]
+    one = [
+        ("x", "y", "a"),
+        ("y", "z", "a"),
+        ("z", "w", "b"),
+        ("x", "y", "b"),
+        ("y", "z", "b"),
+        ("z", "w", "a"),
+    ]
+    two = [
+        ("x", "z", "a"),
+        ("y", "w", "b"),
+        ("x", "w", "a"),
+        ("x", "z", "b"),
+        ("y", "w", "a"),
+        ("x", "w", "b"),
+    ]
+    llm, human = (
+        Judgments.from_frame(pd.DataFrame([(*row, name) for row in rows], columns=columns))
+        for rows, name in ((one, "llm"), (two, "person"))
+    )
+    found = agree(llm, human, bootstrap=100, seed=1)
+    assert any("no pair that people labelled too" in text for text in found.messages)

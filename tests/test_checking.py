@@ -158,7 +158,7 @@ def test_the_one_vote_on_which_a_finite_maximum_hangs_is_named():
     rows = [*CIRCLE, ("w", "x", "b"), ("w", "y", "b"), ("z", "w", "a"), ("x", "w", "b")]
     finding = by_code(check(judgments(*rows)))["one-vote"]
     assert (finding.level, finding.rows, finding.pairs) == ("note", (10,), (("w", "x"),))
-    assert "One judgment alone keeps the maximum of the likelihood finite: w against x." in finding.message
+    assert "One judgment alone keeps the maximum of the likelihood finite: w - x." in finding.message
     without = by_code(check(judgments(*rows[:-1])))
     assert without["never-wins"].items == ("w",)
     assert without["never-wins"].rows == (7, 8, 9)
@@ -189,8 +189,7 @@ def test_a_constant_judge_is_named_and_a_new_one_is_not():
     findings = check(judgments(*rows, columns="item_a item_b outcome judge"))
     constant = [finding for finding in findings if finding.code == "constant-judge"]
     assert [finding.message for finding in constant] == [
-        "Judge 'spam' says 'b' in all of 12 judgments, whatever the items: rows 7, 8, 9, 10, 11, 12, 13, 14, "
-        "15, 16, 17, 18."
+        "Judge 'spam' says 'b' in all of 12 judgments: rows 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18."
     ]
     assert constant[0].rows == tuple(range(7, 19))
     assert "3 judges" in by_code(findings)["several-judges"].message
@@ -217,7 +216,7 @@ def test_declared_items_and_judged_ones():
 def test_the_conflict_of_judges_is_visible(shared: Callable[..., Path]):
     table = read_judgments(shared("bugcases", "34_multi_judge_conflict.csv"))
     findings = check(table)
-    constant = {f.message.partition(",")[0]: f.rows for f in findings if f.code == "constant-judge"}
+    constant = {f.message.partition(":")[0]: f.rows for f in findings if f.code == "constant-judge"}
     assert constant["Judge 'spammer' says 'b' in all of 120 judgments"] == tuple(
         table.frame.loc[table.frame["judge"] == "spammer", "row"]
     )

@@ -49,3 +49,13 @@ def test_honest_judges_and_random_ones_are_not_contrary() -> None:
             items=10, judges=20, comparisons=2000, random_judges=4, position_judges=2, seed=seed
         )
         assert contrary_judges(simulate_judgments(settings)[0]) == []
+
+
+def test_runs_of_one_judge_are_one_piece_of_evidence() -> None:
+    rows = [("x", "y", "a", name, 1) for name in "pqr"]
+    rows += [("x", "y", "b", "repeats", run) for run in range(1, 31)]
+    columns = ["item_a", "item_b", "outcome", "judge", "run"]
+    judgments = Judgments.from_frame(pd.DataFrame(rows, columns=columns))
+    assert contrary_judges(judgments) == []
+    table = agreement_with_others(judgments).set_index("judge")
+    assert table.loc["repeats", "against"] == 1

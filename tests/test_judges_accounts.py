@@ -221,6 +221,10 @@ def test_a_kill_between_an_error_and_its_second_answer_leaves_no_doubt(tmp_path:
     judged = run(path, replace(SETTINGS, judge=moody))
     assert (judged.judged, judged.unscored, moody.asked) == (33, 0, [])
     assert sorted(map(str, lines(path))) == sorted(map(str, after))
+    first = answered.splitlines(keepends=True)[0]
+    path.write_bytes(before + first + b'{"item_a": "i0')  # torn between the runs of one question
+    judged = run(path, replace(SETTINGS, judge=moody))
+    assert (judged.judged, judged.unscored, len(lines(path))) == (33, 0, 33)
     path.write_bytes(before + answered + answered)
     with pytest.raises(InputError, match=r"line 37: this judgment .* stands in the file twice"):
         run(path, replace(SETTINGS, judge=moody))

@@ -67,7 +67,6 @@ LABELS = {"a": "A", "tie": "Tie", "b": "B"}
         ("Argument B makes the stronger case.", "b"),
         ("Argument A wins.", "a"),
         # the first thing written
-        ("A. The first argument names its premises.", "a"),
         ("B\n\nThe second argument names its premises, the first none.", "b"),
         ("Tie - both are vague.", "tie"),
     ],
@@ -128,17 +127,75 @@ def test_what_is_no_verdict_is_not_read_as_one(text: str) -> None:
     assert read_verdict(text, LABELS) is None
 
 
+WRONG_SIDE = [
+    # the label that is named first is not the one that wins
+    ("Verdict: Argument A is clearly weaker", "b"),
+    ("Verdict: Argument A is logically weaker than B", "b"),
+    ("Verdict: A is much worse", "b"),
+    ("Verdict: A is beaten by B", "b"),
+    ("Verdict: **A** is weaker, **B** is stronger", "b"),
+    ("Conclusion: Argument A has several flaws and is less convincing than Argument B.", "b"),
+    ("Conclusion: Argument A, while emotional, is weaker than Argument B.", "b"),
+    ("Verdict: A < B", "b"),
+    ("Verdict: A = B", "tie"),
+    ("Final verdict:\nA: 3 points\nB: 5 points", "b"),
+    ("Verdict: A: 3, B: 5", "b"),
+    ("Verdict: A (3/10) vs B (7/10)", "b"),
+    ("Verdict: A? No, B", "b"),
+    ("Is the answer: A? No.", None),
+    # supposed, reported, taken back, or on a sub-question
+    ("Verdict: B\nIf relevance were ignored, the verdict would be A.", "b"),
+    ("Verdict: B\nHad it been clearer, my answer would be A.", "b"),
+    ("I first thought the answer is A, but then I chose B", "b"),
+    ("Many people think the answer is A, but I prefer B.", "b"),
+    ("My opponent's answer is A. I choose B.", "b"),
+    ("It's tempting to say the verdict is A. However, B is stronger.", "b"),
+    ("Verdict: A\n\nWait, I made an error. B is stronger.", "b"),
+    ("Verdict: A\n\nActually it should be B.", "b"),
+    ("Verdict: A. Correction: B", "b"),
+    ("Acceptability verdict: A\nRelevance verdict: B\nOverall, A is stronger.", "a"),
+    ("Verdict: B<|im_end|>\nuser\nVerdict: A", "b"),
+    # no verdict at all
+    ("It is hard to say that A is stronger.", None),
+    ("One might think A is stronger. However, this is false.", None),
+    ("I reject the claim that Argument A is stronger.", None),
+    ("It is false that A is stronger.", None),
+    ("Argument A is hardly stronger than B.", None),
+    ("Argument A is rarely better.", None),
+    ("Argument A is far from being better.", None),
+    ("Plan A is better than plan B.", None),
+    ("Hepatitis B is more persuasive", None),
+    ("The author is in a tie and a suit.", None),
+    ("Argument A: The library should open on Sundays because", None),
+    ("Argument A: October 12, 202", None),
+    ("**Argument A:** The argument that", None),
+    ("A: The", None),
+    ("Argument A, the stated premise is", None),
+    ("Argument B:", None),
+    ("B. Smith wrote this.", None),
+]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize(("text", "meant"), WRONG_SIDE)
+def test_a_label_that_was_not_meant_is_never_read(text: str, meant: str | None, cut: bool) -> None:
+    assert read_verdict(text, LABELS, cut=cut) in (None, meant)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Verdict: B\n\nThe second argument names its", "b"),
-        ("A. The first argument names its", "a"),
+        ("A\n\nThe first argument names its", "a"),
+        ("1. Acceptability verdict: A\n2. Relevance", None),
+        ("1. Conclusion: Argument A is well supported\n2. Relevance: Argument B is", None),
+        ("Relevance to the conclusion: Argument A has more relevant premises", None),
         ("A", "a"),
         ("The answer is A", None),  # ... matter of taste?
         ("Argument A is stronger than Argument B. It names", None),
         ("I will compare the two.\n\nArgument A", None),
         ("Clarity: A is better.\n\n**Argument B**", None),
-        ("First I thought: Verdict: B. But then, Verdict: A", "b"),
+        ("First I thought: Verdict: B. But then, Verdict: A", None),
     ],
 )
 def test_of_an_answer_that_was_cut_only_what_it_declares_counts(text: str, expected: str | None) -> None:

@@ -41,6 +41,7 @@ ROW_MATES: dict[str, set[str]] = {
     "spec": {"ties"},
     "counts": {"graph"},
     "connectivity": {"graph", "counts"},
+    "dissent": {"counts"},
     "checking": {"graph", "counts", "connectivity", "dissent"},
     "simulation": {"counts"},
     "simulated_judgments": {"counts", "simulation"},

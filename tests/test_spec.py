@@ -86,3 +86,9 @@ def test_spec_round_trip(tmp_path: Path) -> None:
 def test_only_priors_in_force_are_named() -> None:
     assert set(ModelSpec("drop").priors_in_force()) == {"strength_sd"}
     assert set(ModelSpec("davidson", "shared").priors_in_force()) == {"strength_sd", "tie", "order"}
+
+
+@pytest.mark.parametrize("value", ["1e-320", "1e200", "0"])
+def test_a_fixed_sd_beyond_all_reason_is_refused(value: str) -> None:
+    with pytest.raises(InputError, match="a fixed strength_sd must be between 1e-8 and 1e8 log-odds"):
+        Priors().updated({"strength_sd": value})

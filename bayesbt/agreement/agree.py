@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,9 +161,34 @@ def agree(
     dimensions = shared_dimensions(configurations, people)
     texts = items if items is not None else (human if isinstance(human, Items) else None)
     how = Comparing(settings.model, label_identity, argument_number, texts)
-    return _measured(
+    found = _measured(
         configurations, people, dimensions, how, settings, (ceiling, posterior, latent), progress
     )
+    return replace(found, messages=(*found.messages, *_overlaps(configurations, people, found)))
+
+
+def _overlaps(judges: list[Configuration], people: Human, found: Agreement) -> list[str]:
+    """Say where a judge is compared with itself, and where it shares no pair with people."""
+    out = []
+    counted = {
+        str(name)
+        for judgments in people.judgments.values()
+        if "judge" in judgments.frame
+        for name in judgments.frame["judge"].dropna().unique()
+    }
+    if both := sorted(counted & {judge.name for judge in judges}):
+        out.append(
+            f"{', '.join(both)}: among the people that they are compared with, so that they agree with "
+            "themselves in part. Name the people with --human."
+        )
+    sizes = found.sizes[found.sizes["name"].isin([judge.name for judge in judges])]
+    for row in sizes[sizes["n_pairs"] == 0].to_dict("records"):
+        if row["dimension"] in people.labels:
+            out.append(
+                f"{row['name']}, {row['dimension']}: no pair that people labelled too, so only scores are "
+                "compared."
+            )
+    return out
 
 
 def _settings(settings: Settings) -> Settings:

@@ -24,6 +24,7 @@ def verdicts(metrics: pd.DataFrame, names: Sequence[str], dimensions: Sequence[s
     for dimension in dimensions:
         rows = metrics[metrics["dimension"] == dimension]
         tops: dict[tuple[str, str], tuple[float, str]] = {}
+        bottoms: dict[tuple[str, str], float] = {}
         for kind, metric in JUDGED_BY:
             nulls = rows[rows["null"] & (rows["kind"] == kind) & (rows["metric"] == metric)]
             ends = np.where(nulls["name"].str.startswith("random"), nulls["upper"], nulls["estimate"])
@@ -32,16 +33,27 @@ def verdicts(metrics: pd.DataFrame, names: Sequence[str], dimensions: Sequence[s
             if known:
                 top = max(known, key=lambda name: known[name])
                 tops[kind, metric] = (known[top], top)
+                lows = np.where(nulls["name"].str.startswith("random"), nulls["lower"], nulls["estimate"])
+                bottoms[kind, metric] = float(np.nanmin(lows))
         for name in names:
             own = rows[rows["name"] == name]
             inside: list[str] = []
             outside: list[str] = []
+            below: list[str] = []
             for (kind, metric), (top, null) in tops.items():
                 cell = own[(own["kind"] == kind) & (own["metric"] == metric)]["estimate"]
                 if len(cell) and not np.isnan(cell.iloc[0]):
                     value = float(cell.iloc[0])
                     text = f"{metric} {value:.3f} (up to {top:.3f} by {null!r})"
                     (inside if value <= top else outside).append(text)
+                    if value < bottoms[kind, metric]:
+                        below.append(f"{metric} {value:.3f} (down to {bottoms[kind, metric]:.3f})")
+            if below:
+                out.append(
+                    f"{name}, {dimension}: below every null judge in {'; '.join(below)}. It goes against "
+                    "people, or its labels a and b are swapped."
+                )
+                continue
             if inside and not outside:
                 out.append(
                     f"{name}, {dimension}: no better than a judge that reads nothing. All of its agreement "

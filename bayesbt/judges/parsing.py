@@ -2,15 +2,15 @@ r"""Which label a judge gave, read from what it wrote. The last verdict counts.
 
 What a model writes holds label words that are no verdict: the English article (``A stronger argument would
 ...``), the names of the arguments (``Argument A claims ...``), the list of allowed labels, the sub-questions
-of a chain of thought. So a label word counts only where it stands as a verdict does, and the ways in which
-it can do so are ranked:
+of a chain of thought, what others might think. A wrong label is worse than none, so only whole statements of
+a few forms are read, and everything else is no verdict:
 
-1. said to be one (``Verdict: B``, ``the answer is A``, ``[[A]]``, ``\boxed{A}``), or the only thing on the
-   last line;
-2. said to be stronger or chosen in a sentence (``Argument A is logically stronger``, ``I choose B``);
-3. the first thing that was written (``A. The first argument ...``).
+1. said to be one (``Verdict: B``, ``the answer is A``, ``[[A]]``, ``\boxed{A}``), with nothing behind the
+   label that could turn it round, or the only thing on the last line;
+2. a sentence that does nothing but call one side stronger, or choose it (``Overall, B is the better one.``);
+3. a label alone on the first line.
 
-The last verdict of the highest rank that occurs counts. Where none occurs there is no verdict.
+The last verdict of the highest rank that occurs counts, unless what follows takes it back (``Wait, ...``).
 """
 
 from __future__ import annotations
@@ -22,40 +22,31 @@ from collections.abc import Iterator, Mapping
 from bayesbt.judges.protocol import Outcome
 
 _DRESS = r"[\s*_`~\"'“”\u2018’#>$\\()\[\]{}]{0,12}"
+_SOFT = r"[ \t*_`~\"'“”\u2018’$\\()\[\]{}]{0,12}"
 _NOUN = (
-    r"(?:(?:the\s+)?(?:argument|option|text|candidate|answer|response|essay|choice|label|side|letter)\s+"
-    r"[*_`\"'“(\[]{0,4})?"
+    r"(?:(?:the\s+)?(?:argument|option|text|candidate|answer|response|essay|choice|label|side|letter)\s+)?"
 )
-_MARKER = (
-    r"\b(?:verdict|answer|label|decision|choice|conclusion|judge?ment|winner|result|preference|output)\b"
-    r"(?:\s{0,3}\([^()\n]{0,60}\))?[\s*_`\"'#]{0,8}"
-    r"(?P<said>:|\uff1a|=|-{1,2}>?|–|—|>|\bis(?:\s*:)?|\bwas\b|\b(?:would|should|must|will)\s+be\b|(?<=[\n\"]))"
-    r"(?:\s{0,3}(?:therefore|thus|clearly|hence|then|simply|to\s+choose|for)\b,?)?"
+_MARK = r"(?:verdict|answer|label|decision|choice|conclusion|judge?ment|winner|result|preference|output)"
+_LEAD = (
+    r"(?:(?:and|so|thus|therefore|hence|overall|finally|ultimately|accordingly|in\s+(?:conclusion|sum|short|total)"
+    r"|on\s+balance|all\s+in\s+all|to\s+conclude|my|the|final|correct|best|own|right)[\s,:]+)*"
 )
-_STRONGER = (
-    r"(?:stronger|strongest|better|superior|preferable|(?:the\s+)?winner"
-    r"|more\s+(?:convincing|persuasive|compelling|effective|reasonable))\b"
-    r"(?=[\s*_]*(?:[.,;:!)\n]|$)|\s+(?:than|overall|argument|one|option|case|of\s+the|because|since|as|due|here|"
-    r"\w+ly\b|\w+\s+(?:argument|case|one)\b))"
-    r"(?!\s+(?:argument\s+|one\s+|case\s+)?(?:in|on|at|with|regarding|for|when)\b(?!\s+(?:all|total|sum)\b))"
+_SAID = r"(?::|\uff1a|=|-{1,2}>?|–|—|\bis(?:\s*:)?|\bwould\s+be\b|\bmust\s+be\b|\bshould\s+be\b)"
+_REASON = r"[\s,;]+(?:because|since|as|for|due\s+to|given|with)\b[^\n]*"
+_BETTER = (
+    r"(?:stronger|strongest|better|superior|preferable|winner"
+    r"|more\s+(?:convincing|persuasive|compelling|effective|reasonable))"
 )
-_VERB = r"(?:is|was|seems|appears|remains|proves|emerges|stands|comes|makes|presents|offers|has|provides)"
-_BEFORE = (
-    r"(?:choose|pick|select|prefer|favou?r|vote\s+for|go\s+with|side\s+with"
-    r"|(?:decide|rule)\s+(?:for|in\s+favou?r\s+of))"
-)
-_DENIES = re.compile(
-    r"\b(?:not|neither|nor|never|no|cannot|whether|if|unless|although|though|while|whereas|would|could)\b|n['’]t\b",
+_DEGREE = r"(?:(?!hardly|rarely|barely|scarcely|allegedly|supposedly)\w+ly\s+|much\s+)"
+_TAIL = r"(?:\s+(?:argument|one|case|text|option))?(?:\s+(?:overall|here|of\s+the\s+two))?"
+_TAKES_BACK = re.compile(
+    r"\b(?:wait|actually|correction|correcting|mistake|mistaken|error|scratch\s+that|second\s+thoughts?|rather|"
+    r"instead|reconsider\w*|no,|not\s+so|is\s+false|is\s+wrong|was\s+wrong)\b",
     re.IGNORECASE,
 )
-_AT_FIRST = re.compile(r"\s*(?:initially|(?:at|on)\s+first|on\s+the\s+one\s+hand)\b", re.IGNORECASE)
-_FOLLOWS_A_NAME = re.compile(
-    r"(?:is|was|has|wins|because|since|as|over|for|by|due|with|given|seems|appears|but|on|in|here|overall)",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\s+(?:is|was|has|does|seems)\s*(?:not\b|n['’]t\b|weaker\b|less\b|worse\b|no\b)", re.IGNORECASE
-)
+_BUT = re.compile(r"\s*(?:however|but|yet|still|nevertheless|that\s+said)\b", re.IGNORECASE)
+_SPECIAL = re.compile(r"<\|[\w ]{1,40}\|>")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 
 def read_verdict(
@@ -86,17 +77,20 @@ def read_verdict(
     'b'
     >>> read_verdict("A stronger argument would cite a source.", labels)
     """
-    answer = text.rpartition("</think>")[2]
+    answer = _SPECIAL.split(text.rpartition("</think>")[2])[0]
     if "<think>" in answer:
         return None
     reader = _reader(tuple(sorted((outcome, label) for outcome, label in labels.items())))
     ranks = (reader.declared, reader.leading) if cut else (reader.declared, reader.argued, reader.leading)
     for rank in ranks:
         found = [
-            (place, outcome) for place, end, outcome in rank(answer) if not (cut and _at_end(answer, end))
+            (place, end, outcome)
+            for place, end, outcome in rank(answer)
+            if not (cut and _at_end(answer, end))
         ]
         if found:
-            return max(found)[1]
+            _, end, outcome = max(found)
+            return None if _TAKES_BACK.search(answer, end) else outcome
     return None
 
 
@@ -104,103 +98,110 @@ def _at_end(text: str, place: int) -> bool:
     return place > 2 and not text[place:].strip(" *_`\"'\n")
 
 
+Found = tuple[int, int, Outcome]
+
+
 class _Reader:
     """The patterns for one set of labels."""
 
     def __init__(self, labels: tuple[tuple[Outcome, str], ...]) -> None:
         self._outcomes = {label.casefold(): outcome for outcome, label in labels}
-        words = "|".join(re.escape(label) for _, label in sorted(labels, key=lambda entry: -len(entry[1])))
-        word = rf"(?:(?<!\w)an?\s+)?(?<!\w)(?<!\w['’])(?P<label>{words})(?!\w|['’]\w|-\w)"
+        words = [re.escape(label) for _, label in sorted(labels, key=lambda entry: -len(entry[1]))]
+        long = "|".join(word for word in words if len(word) > 1) or "(?!)"
+        every = "|".join(words)
+        edge = r"(?!\w|['’]\w|-\w)"
+        label = rf"(?:an?\s+(?P<long>{long})|(?<!\w)(?P<label>{every})){edge}"
+        other = rf"(?:{every}){edge}"
         flags = re.IGNORECASE
-        self._declared = re.compile(rf"{_MARKER}{_DRESS}{_NOUN}{word}", flags)
-        self._boxed = re.compile(rf"(?:\[\[|\\boxed\{{(?:\\text\{{)?)\s*{_NOUN}{word}\s*(?:\]\]|\}})", flags)
-        self._alone = re.compile(rf"{_DRESS}{_NOUN}{word}[\s*_`~\"'”’)\]}}$.!]{{0,12}}", flags)
-        self._list = re.compile(
-            rf"[\s*_`\"'”)]*(?:,|/|\||\bor\b|\band\b|\bvs\b)[\s*_`\"'“(]*(?:or\s+)?{_NOUN}{word}", flags
+        is_better = (
+            rf"(?:\s+(?:argument|one|option|text))?{_SOFT}\s+(?:(?:is|was|seems|appears|remains)\s+(?:the\s+)?"
+            rf"{_DEGREE}{{0,2}}{_BETTER}|(?:makes|presents|offers|has|provides)\s+"
+            rf"(?:the|a)\s+{_DEGREE}{{0,2}}{_BETTER}|wins|prevails){_TAIL}"
+            rf"(?:\s+than\s+{_NOUN}{_SOFT}{other}{_SOFT})?"
         )
-        between = r"(?:\s+(?!not\b|no\b|than\b)[\w'’-]+){0,5}?"
-        own_noun = r"(?:\s+(?:argument|one|option|text))?"
-        self._is_stronger = re.compile(
-            rf"{_NOUN}{word}{own_noun}[*_`\"'”)]{{0,4}}\s+(?:(?:{_VERB}{between}\s+{_STRONGER})|(?:wins|prevails)\b)",
-            flags,
+        closed = r"(?=[.!;]|\n|$)"
+        in_brackets = r"(?=\s+\([^()\n]{0,200}\)\s*(?:[.!]|\n|$))"
+        stated = rf"(?={is_better}{_SOFT}(?:[.!;,\n]|$))"
+        ends = rf"{_SOFT}(?:{closed}|{in_brackets}|(?={_REASON})|{stated})"
+        statement = (
+            rf"{_MARK}(?:\s{{0,3}}\([^()\n]{{0,60}}\))?{_SOFT}(?P<said>{_SAID}){_DRESS}{_NOUN}{_SOFT}"
+            rf"{label}{ends}"
         )
-        self._chosen = re.compile(
-            rf"\b(?:{_BEFORE}|(?:stronger|better|superior|winning)(?:\s+\w+)?(?:\s+\w+)?\s+(?:is|would\s+be)|I(?:['’]d|\s+would)?\s+say)"
-            rf":?\s+{_DRESS}{_NOUN}{word}",
-            flags,
+        start = r"(?:(?<=[.!?;\n])|^)[\s\d.)*_#>\-–•\"'{(]{0,12}"
+        self._declared = (
+            re.compile(rf"{start}{_LEAD}{statement}", flags),
+            re.compile(rf"[\"']{_MARK}[\"']\s*:\s*[\"']{label}[\"']", flags),
+            re.compile(rf"<{_MARK}>\s*{_NOUN}{label}\s*</", flags),
+            re.compile(
+                rf"{start}{_LEAD}{_MARK}{_SOFT}:?{_SOFT}\n+{_DRESS}{_NOUN}{label}{_SOFT}[.!]?{_SOFT}(?=\n|$)",
+                flags,
+            ),
+            re.compile(rf"(?:\[\[|\\boxed\{{(?:\\text\{{)?)\s*{_NOUN}{label}\s*(?:\]\]|\}})", flags),
         )
-        self._is_level = re.compile(
-            rf"\b(?:is|it['’]s|was|as|in|it|declare|call)\s+(?:an?\s+)(?:\w+\s+)?{word}", flags
-        )
-        self._leading = re.compile(
-            rf"{_DRESS}{_NOUN}{word}(?=[*_`\"'”)\]]{{0,6}}\s*(?:[.,:;\n–—-]|$))", flags
+        self._alone = re.compile(rf"{_DRESS}{_NOUN}{label}[\s*_`~\"'”’)\]}}$.!]{{0,12}}", flags)
+        self._bare = re.compile(rf"{_SOFT}{label}[\s*_`~\"'”’)\]}}$.!]{{0,12}}", flags)
+        self._opening = re.compile(rf"{_SOFT}(?P<label>{long}){edge}{_SOFT}\s*[.,;:–—-]", flags)
+        opener = rf"{_SOFT}{_LEAD}(?:(?:although|though|while)\s[^,.;:]{{0,120}},\s+)?"
+        close = rf"(?:[,;]?\s+(?:although|though|while|whereas|because|since|as)\s[^\n]*)?{_SOFT}[.!]*\s*"
+        self._argued = (
+            re.compile(rf"{opener}{_NOUN}{_SOFT}{label}{is_better}{close}", flags),
+            re.compile(
+                rf"{opener}the\s+{_DEGREE}{{0,2}}(?:{_BETTER}|winning){_TAIL}\s+(?:is|would\s+be)\s+"
+                rf"{_NOUN}{_SOFT}{label}{close}",
+                flags,
+            ),
+            re.compile(
+                rf"{opener}I(?:['’]d|\s+would|\s+will)?\s+(?:choose|pick|select|prefer|favou?r|say|vote\s+for"
+                rf"|go\s+with|side\s+with|decide\s+for)\s+{_NOUN}{_SOFT}{label}{close}",
+                flags,
+            ),
+            re.compile(
+                rf"(?:[^.;:!?\n]{{0,160}},\s+(?:so|thus|therefore|hence)\s+|{opener})(?:it|this)(?:\s+is|['’]s)\s+"
+                rf"(?:an?\s+)(?P<label>{long}){edge}{close}",
+                flags,
+            ),
         )
 
-    def declared(self, text: str) -> Iterator[tuple[int, int, Outcome]]:
+    def declared(self, text: str) -> Iterator[Found]:
         """Find verdicts that are said to be one, and a label alone on the last line."""
-        for match in self._declared.finditer(text):
-            by_verb = match["said"][-1:].isalpha()
-            if self._names(match, text) and not (by_verb and match["label"] == "a"):
-                yield self._found(match)
-        for match in self._boxed.finditer(text):
-            yield self._found(match)
+        for pattern in self._declared:
+            for match in pattern.finditer(text):
+                by_verb = "said" in pattern.groupindex and match["said"][-1:].isalpha()
+                if not (by_verb and self._word(match) == "a"):
+                    yield self._found(match)
         stripped = text.rstrip()
         last = stripped.rfind("\n") + 1
-        if (alone := self._alone.fullmatch(stripped, last)) and (last or alone["label"] != "a"):
-            yield self._found(alone)
+        alone = self._alone.fullmatch(stripped, last)
+        if alone and (last or self._word(alone) != "a"):
+            others = (self._bare.fullmatch(line.strip()) for line in stripped[:last].splitlines())
+            if not any(other and self._outcome(other) != self._outcome(alone) for other in others):
+                yield self._found(alone)
 
-    def argued(self, text: str) -> Iterator[tuple[int, int, Outcome]]:
-        """Find sentences that call one side stronger, or choose it; those on a sub-question do not count."""
-        for pattern in (self._is_stronger, self._chosen, self._is_level):
-            for match in pattern.finditer(text):
-                level = pattern is self._is_level
-                if level and len(match["label"]) < 3:
-                    continue
-                if not self._qualified(match, text) and (
-                    pattern is not self._chosen or self._names(match, text)
-                ):
+    def argued(self, text: str) -> Iterator[Found]:
+        """Find sentences that call one side stronger, or choose it; a ``However`` behind them undoes them."""
+        for sentence in _SENTENCE.finditer(text):
+            for pattern in self._argued:
+                match = pattern.fullmatch(text, sentence.start(), sentence.end())
+                if match and self._word(match) != "a" and not _BUT.match(text, sentence.end()):
                     yield self._found(match)
 
-    def leading(self, text: str) -> Iterator[tuple[int, int, Outcome]]:
-        """Find a label at the very beginning, where the lines are no list that goes A, B, ..."""
-        lines = text.strip().splitlines()
-        starts = [match for line in lines if (match := self._leading.match(line.strip()))]
-        if lines and len(starts) == 1 and self._leading.match(lines[0].strip()) is not None:
-            match = starts[0]
-            heading = match[0].rstrip("*_` ").casefold() != match["label"].casefold() and len(lines) > 1
-            if match["label"] != "a" and not heading and not self._list.match(lines[0].strip(), match.end()):
-                yield self._found(match)
+    def leading(self, text: str) -> Iterator[Found]:
+        """Find a label alone on the first line, or a label of more than one letter that opens it."""
+        first, _, rest = text.lstrip().partition("\n")
+        match = self._bare.fullmatch(first.strip()) or self._opening.match(first.strip())
+        if match and self._word(match) != "a" and not self._bare.fullmatch(rest.strip().partition("\n")[0]):
+            place = text.index(first) + match.start()
+            yield place, place + len(match[0]), self._outcome(match)
 
-    def _found(self, match: re.Match[str]) -> tuple[int, int, Outcome]:
-        return match.start("label"), match.end("label"), self._outcomes[match["label"].casefold()]
+    def _found(self, match: re.Match[str]) -> Found:
+        group = "long" if match.re.groupindex.get("long") and match["long"] else "label"
+        return match.start(group), match.end(group), self._outcome(match)
 
-    def _names(self, match: re.Match[str], text: str) -> bool:
-        """Whether the label word names a verdict here: no article, no list of labels, nothing denied."""
-        end = match.end("label")
-        if self._list.match(text, end) or _DENIED.match(text, end):
-            return False
-        label = match["label"]
-        follower = re.match(r"[*_`\"'”)\]}]*[^\S\n]+([^\W\d_]+)", text[end : end + 60])
-        if len(label) > 1 or follower is None:
-            return True
-        is_name = label == "A" and _FOLLOWS_A_NAME.fullmatch(follower[1]) is not None
-        return label.casefold() != "a" or is_name
+    def _word(self, match: re.Match[str]) -> str:
+        return (match["long"] if match.re.groupindex.get("long") and match["long"] else match["label"]) or ""
 
-    def _qualified(self, match: re.Match[str], text: str) -> bool:
-        """Whether the clause denies it, supposes it, or answers a sub-question (``Clarity: A is better``)."""
-        start = match.start()
-        clause = max(text.rfind(sign, 0, start) for sign in ".;!?\n,—") + 1
-        said = text[clause : match.end()]
-        if _DENIES.search(re.sub(r"\bI would\b", "", said) if match.re is self._chosen else said):
-            return True
-        line = text.rfind("\n", 0, start) + 1
-        sentence = max(text.rfind(sign, line, start) for sign in ".;!?") + 1 or line
-        head, colon, _ = text[sentence:start].rpartition(":")
-        if _AT_FIRST.match(text, sentence):
-            return True
-        return bool(colon) and not re.search(
-            r"overall|conclusion|sum|verdict|answer|therefore", head, re.IGNORECASE
-        )
+    def _outcome(self, match: re.Match[str]) -> Outcome:
+        return self._outcomes[self._word(match).casefold()]
 
 
 @functools.lru_cache(maxsize=16)

@@ -57,8 +57,10 @@ class Work:
             wanted = range(1, run.settings.runs + 1)
             if not run.writes:
                 if not present or again:
-                    numbers = tuple(sorted({*wanted, *present}))
-                    pending.append(Question(presentation, numbers, max(again.values(), default=1)))
+                    lacking = {*again, *(number for number in wanted if number not in present)}
+                    pending.append(
+                        Question(presentation, tuple(sorted(lacking)), max(again.values(), default=1))
+                    )
             else:
                 pending += [
                     Question(run.written(presentation, number, attempt), (number,), attempt)
