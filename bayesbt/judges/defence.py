@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import re
 
-DEFENCE_VERSION = 1
+DEFENCE_VERSION = 2
 """Part of every prompt's fingerprint: raised when the same text would be treated differently."""
 
 DOT = "·"
@@ -30,8 +30,8 @@ _TURN_MARKERS = (
     r"|<</?SYS>>"
 )
 _ROLE_NAMES = ("system:", "user:", "assistant:", "human:")
-_LINE_START = r"^(?:[^\S\n]|[>*#_~|`'\"-])*+"
-_GAP = r"[^\S\n]*"
+_LINE_START = r"^(?:[^\w\n]|_|\d{1,3}[.)]|[ivx]{1,5}[.)]|[a-z][.)])*+"  # quotes, bullets, numbers of a list
+_GAP = r"(?:[^\S\n]|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff])*"  # space, and what has no width
 
 
 def neutralise(text: str, delimiters: tuple[str, ...] = (), specials: tuple[str, ...] = ()) -> str:
