@@ -114,8 +114,10 @@ def test_of_two_processes_on_one_output_the_second_refuses(tmp_path: Path) -> No
     first = start(SCRIPTED, output)
     while first.poll() is None and not (output.exists() and output.stat().st_size):
         time.sleep(0.005)
+    first.send_signal(signal.SIGSTOP)  # or a busy machine may let it finish before the second begins
     second = start(SCRIPTED, output)
     _, complained = second.communicate()
+    first.send_signal(signal.SIGCONT)
     assert second.returncode != 0
     assert "JournalError" in complained
     assert "another process is writing" in complained
