@@ -497,7 +497,7 @@ def opposed(judgments: Judgments) -> Judgments:
 
 
 def test_a_judge_whose_labels_are_swapped_is_called_so_and_self_agreement_too() -> None:
-    tasting = read_judgments("data/tasting/judgments.csv")
+    tasting = read_judgments(Path(__file__).parent.parent / "data" / "tasting" / "judgments.csv")
     people = tasting.select(judge="ana")
     found = agree(opposed(people), people, bootstrap=100, seed=1)
     (verdict,) = [text for text in found.verdicts if "below every null judge" in text]
